@@ -1,0 +1,42 @@
+# Every target sets itself up in .venv from nothing: Python 3.11+, make and a package index are enough.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench docs clean
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+$(READY): requirements/dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "askance needs Python 3.11 or newer; name one with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
+	@echo "setting up $(VENV) (once; a minute or two)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --requirement requirements/dev.txt
+	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: $(READY) ## run a whole private study on bundled data and write its report
+	@$(BIN)/askance demo $(ARGS)
+
+test: $(READY) ## run all tests
+	@$(BIN)/python -m pytest -n 2 $(ARGS)
+
+check: $(READY) ## formatting, lint, types, architecture
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+bench: $(READY) ## measure speed and memory, as ratios within one run
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+docs: $(READY) ## build the documentation into docs/_build/html
+	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
+clean: ## remove what the other targets made
+	rm -rf $(VENV) docs/_build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache askance-demo

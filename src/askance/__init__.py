@@ -1,0 +1,80 @@
+"""askance (ask + chance): learn models from what people were willing to tell you."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# Public name -> module. Importing askance imports none of them: each is loaded when first used,
+# so that `import askance` and the command line start at once.
+_PUBLIC = {
+    "AskanceError": "askance.errors",
+    "AskanceWarning": "askance.errors",
+    "Crosswise": "askance.channels.surveys",
+    "DesignPerRow": "askance.channels.design_per_row",
+    "FiniteChannel": "askance.channels.finite",
+    "ForcedResponse": "askance.channels.surveys",
+    "Guarantee": "askance.channels.guarantee",
+    "Identity": "askance.channels.finite",
+    "IndirectClassifier": "askance.estimators.indirect_classifier",
+    "InvalidInput": "askance.errors",
+    "Kuk": "askance.channels.surveys",
+    "Mangat": "askance.channels.surveys",
+    "Prevalence": "askance.estimators.prevalence",
+    "RandomizedResponse": "askance.channels.randomized_response",
+    "Release": "askance.releases.release",
+    "ReleaseError": "askance.errors",
+    "Study": "askance.releases.study",
+    "Triangular": "askance.channels.surveys",
+    "Unidentifiable": "askance.errors",
+    "UnrelatedQuestion": "askance.channels.surveys",
+    "Warner": "askance.channels.surveys",
+    "audit": "askance.planning.audit",
+    "channel_from_spec": "askance.channels.specs",
+    "load_model": "askance.estimators.saving",
+    "plan": "askance.planning.plan",
+    "read_release": "askance.releases.release",
+}
+
+__all__ = [*_PUBLIC, "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PUBLIC:
+        value = getattr(import_module(_PUBLIC[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'askance' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+if TYPE_CHECKING:
+    from askance.channels.design_per_row import DesignPerRow as DesignPerRow
+    from askance.channels.finite import FiniteChannel as FiniteChannel
+    from askance.channels.finite import Identity as Identity
+    from askance.channels.guarantee import Guarantee as Guarantee
+    from askance.channels.randomized_response import RandomizedResponse as RandomizedResponse
+    from askance.channels.specs import channel_from_spec as channel_from_spec
+    from askance.channels.surveys import Crosswise as Crosswise
+    from askance.channels.surveys import ForcedResponse as ForcedResponse
+    from askance.channels.surveys import Kuk as Kuk
+    from askance.channels.surveys import Mangat as Mangat
+    from askance.channels.surveys import Triangular as Triangular
+    from askance.channels.surveys import UnrelatedQuestion as UnrelatedQuestion
+    from askance.channels.surveys import Warner as Warner
+    from askance.errors import AskanceError as AskanceError
+    from askance.errors import AskanceWarning as AskanceWarning
+    from askance.errors import InvalidInput as InvalidInput
+    from askance.errors import ReleaseError as ReleaseError
+    from askance.errors import Unidentifiable as Unidentifiable
+    from askance.estimators.indirect_classifier import IndirectClassifier as IndirectClassifier
+    from askance.estimators.prevalence import Prevalence as Prevalence
+    from askance.estimators.saving import load_model as load_model
+    from askance.planning.audit import audit as audit
+    from askance.planning.plan import plan as plan
+    from askance.releases.release import Release as Release
+    from askance.releases.release import read_release as read_release
+    from askance.releases.study import Study as Study

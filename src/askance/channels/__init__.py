@@ -1,0 +1,1 @@
+"""How the truth was hidden: one mechanism per module, its guarantee derived beside it."""

@@ -1,0 +1,91 @@
+"""What a channel promises to the person who answers."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """An exact statement of privacy.
+
+    Parameters
+    ----------
+    epsilon : float
+        The largest log-ratio by which what is reported can favour one truth over another.
+    delta : float
+        The probability with which that bound may fail; 0 for every channel that flips coins per answer.
+    protects : str
+        What is hidden.
+    neighbours : str
+        Which two truths cannot be told apart better than epsilon allows.
+    per_attribute : tuple of float, optional
+        The levels of the single attributes where a whole record is protected.
+
+    Examples
+    --------
+    >>> from askance import Warner
+    >>> print(Warner(0.75).guarantee)
+    epsilon 1.099, protects one answer (any two answers of one person)
+    """
+
+    epsilon: float
+    delta: float = 0.0
+    protects: str = "one answer"
+    neighbours: str = "any two answers of one person"
+    per_attribute: tuple[float, ...] | None = None
+
+    def __str__(self) -> str:
+        if math.isinf(self.epsilon):
+            return f"no privacy guarantee (epsilon is infinite) for {self.protects}"
+        delta = f", delta {self.delta:.3g}" if self.delta else ""
+        return f"epsilon {self.epsilon:.4g}{delta}, protects {self.protects} ({self.neighbours})"
+
+    def in_words(self) -> str:
+        """Say it to somebody who has never heard of epsilon."""
+        if math.isinf(self.epsilon):
+            return (
+                "Some reports can only come from one truth: who gives such a report reveals the answer. "
+                "There is no formal privacy guarantee."
+            )
+        certainty = 1 / (1 + math.exp(-self.epsilon))
+        odds = f"{math.exp(self.epsilon):.3g}" if self.epsilon < 50 else f"e^{self.epsilon:.4g}"
+        if certainty > 0.999:
+            return (
+                f"A report can change the odds between two truths by a factor of up to {odds}. "
+                "That is next to no protection: an even guess can become practical certainty."
+            )
+        return (
+            f"A report can change the odds between two truths by a factor of at most {odds}. "
+            f"Somebody who thought both equally likely can become at most {100 * certainty:.1f}% sure "
+            "of the truth, whatever is reported and whatever else is known. "
+            f"Asking the same person m times multiplies epsilon ({self.epsilon:.3g}) by m."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-able mapping; an infinite epsilon is written as the string "infinite"."""
+        fields = asdict(self)
+        fields["epsilon"] = _written(self.epsilon)
+        fields["per_attribute"] = None if self.per_attribute is None else [*map(_written, self.per_attribute)]
+        return fields
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> "Guarantee":
+        """Read what :meth:`to_dict` wrote."""
+        per_attribute = fields.get("per_attribute")
+        return cls(
+            epsilon=_read(fields["epsilon"]),
+            delta=float(fields["delta"]),
+            protects=fields["protects"],
+            neighbours=fields["neighbours"],
+            per_attribute=None if per_attribute is None else tuple(map(_read, per_attribute)),
+        )
+
+
+def _written(epsilon: float) -> float | str:
+    return "infinite" if math.isinf(epsilon) else epsilon  # JSON has no infinity
+
+
+def _read(epsilon: float | str) -> float:
+    return math.inf if epsilon == "infinite" else float(epsilon)

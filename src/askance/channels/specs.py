@@ -1,0 +1,75 @@
+"""Channels from and to JSON: the one place that knows every kind of channel by name."""
+
+from collections.abc import Mapping
+from inspect import signature
+from typing import Any
+
+from askance.channels.base import LabelChannel
+from askance.channels.design_per_row import DesignPerRow
+from askance.channels.finite import SPEC_VERSION, FiniteChannel, FiniteLaw, Identity
+from askance.channels.randomized_response import RandomizedResponse
+from askance.channels.surveys import (
+    Crosswise,
+    ForcedResponse,
+    Kuk,
+    Mangat,
+    Triangular,
+    UnrelatedQuestion,
+    Warner,
+)
+from askance.errors import InvalidInput
+
+FINITE_CHANNELS: tuple[type[FiniteLaw], ...] = (
+    RandomizedResponse,
+    FiniteChannel,
+    Identity,
+    Warner,
+    Crosswise,
+    ForcedResponse,
+    UnrelatedQuestion,
+    Mangat,
+    Triangular,
+    Kuk,
+)
+_BY_KIND = {channel.kind: channel for channel in FINITE_CHANNELS}
+
+
+def channel_from_spec(spec: Mapping[str, Any]) -> LabelChannel:
+    """Make the channel that a spec describes.
+
+    Examples
+    --------
+    >>> from askance import Warner, channel_from_spec
+    >>> channel_from_spec(Warner(0.8).to_spec())
+    Warner(p=0.8, classes=('no', 'yes'))
+    """
+    if not isinstance(spec, Mapping) or "channel" not in spec:
+        raise InvalidInput(f"a channel spec {spec!r}", 'a mapping such as {"channel": "warner", "p": 0.8}')
+    version = spec.get("version", SPEC_VERSION)
+    if version != SPEC_VERSION:
+        raise InvalidInput(
+            f"a channel spec of version {version!r}",
+            f"version {SPEC_VERSION}",
+            "A newer askance wrote it: upgrade, or ask for the older format.",
+        )
+    kind = spec["channel"]
+    parameters = {name: value for name, value in spec.items() if name not in ("channel", "version")}
+    if kind == DesignPerRow.kind:
+        designs = parameters.get("designs")
+        if not isinstance(designs, Mapping):
+            raise InvalidInput(f"a design-per-row spec with designs={designs!r}", "a mapping of named designs")
+        made = {name: channel_from_spec(design) for name, design in designs.items()}
+        return DesignPerRow(made)  # type: ignore[arg-type]
+    if not isinstance(kind, str) or kind not in _BY_KIND:
+        raise InvalidInput(f"an unknown channel {kind!r}", f"one of {', '.join([*_BY_KIND, DesignPerRow.kind])}")
+    made_by = _BY_KIND[kind]
+    known = list(signature(made_by).parameters)
+    strangers = sorted(set(parameters) - set(known))
+    if strangers:
+        raise InvalidInput(f"{kind} has no parameter {', '.join(strangers)}", f"some of {', '.join(known)}")
+    try:
+        return made_by(**parameters)
+    except TypeError:
+        raise InvalidInput(
+            f"a {kind} channel with {', '.join(sorted(parameters)) or 'no parameters'}", f"{', '.join(known)}"
+        ) from None

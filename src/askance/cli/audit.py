@@ -1,0 +1,87 @@
+"""``askance audit``: is the privacy that is promised the privacy that is given?"""
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from askance.planning.audit_report import AuditReport
+    from askance.releases.declarations import Question
+
+
+def audit(
+    study_or_release: Annotated[Path, typer.Argument(help="A study file (TOML) or a release (Parquet).")],
+    draws: Annotated[int, typer.Option(min=1, help="Reports to draw for each question.")] = 1_000_000,
+    error_rate: Annotated[
+        float,
+        typer.Option(min=0.0, max=1.0, help="Probability with which honest channels may fail, all questions together."),
+    ] = 0.001,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Check every channel of a study or a release.
+
+    Epsilon is enumerated exactly from the table that is drawn from; every cell of the table is checked by drawing
+    reports with the entropy that protects real answers; and a level which the reports surely exceed is estimated.
+    Ends with 0 if all channels pass, 1 if one fails, 2 if the input cannot be used.
+    """
+    from askance.cli.output import print_json
+    from askance.planning.audit import audit as audit_channel
+
+    questions = _questions(study_or_release)
+    # The stated rate is for the whole command.
+    reports = {q.name: audit_channel(q.channel, draws, error_rate / len(questions)) for q in questions}
+    passed = all(report.passed for report in reports.values())
+    if as_json:
+        by_name = {name: report.to_dict() for name, report in reports.items()}
+        print_json({"passed": passed, "error_rate": error_rate, "draws": draws, "questions": by_name})
+    else:
+        _print(reports, passed, error_rate)
+    raise typer.Exit(0 if passed else 1)
+
+
+def _questions(path: Path) -> "tuple[Question, ...]":
+    from askance.errors import InvalidInput
+    from askance.releases.release import read_release
+    from askance.releases.study import Study
+
+    if not path.exists():
+        raise InvalidInput(f"there is nothing at {path}", "a study file (TOML) or a release (Parquet)")
+    if path.is_file() and path.suffix != ".parquet":
+        with path.open("rb") as file:
+            if file.read(4) != b"PAR1":
+                return Study.read(path).questions
+    return read_release(path).header.questions
+
+
+def _print(reports: "dict[str, AuditReport]", passed: bool, error_rate: float) -> None:
+    from rich.table import Table
+
+    from askance.cli.output import console
+
+    table = Table("question", "design", "epsilon promised", "enumerated", "sampled at least", "cells", "smallest p", "")
+    for name, report in reports.items():
+        for design in report.designs:
+            table.add_row(
+                name,
+                f"{design.name}: {design.channel}" if design.name else design.channel,
+                _level(design.promised_epsilon),
+                _level(design.exact_epsilon),
+                f"{design.lower_bound:.4g}",
+                str(design.cells),
+                f"{design.smallest_p:.2g}",
+                "passed" if design.passed else "FAILED",
+            )
+    show = console().print
+    show(table)
+    for name, report in reports.items():
+        for design in report.designs:
+            for problem in design.problems:
+                show(f"{name}{', ' + design.name if design.name else ''}: {problem}", style="red", markup=False)
+    show("All channels passed." if passed else "Some channel FAILED.", style="bold")
+    show(f"If every channel is honest, this audit fails with probability {error_rate:g} at most.", markup=False)
+
+
+def _level(epsilon: float) -> str:
+    return "infinite" if math.isinf(epsilon) else f"{epsilon:.6g}"

@@ -1,0 +1,142 @@
+"""``askance fit``: from reports to proportions and a regression."""
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from askance.reports.analysis import Analysis
+
+
+def fit(
+    data: Annotated[
+        Path, typer.Argument(help="A release (Parquet), or a CSV or Parquet file of collected reports with --study.")
+    ],
+    study: Annotated[Path | None, typer.Option(help="The study file, if DATA is not a release.")] = None,
+    formula: Annotated[str | None, typer.Option(help='A regression, such as "cheated ~ age + C(school)".')] = None,
+    question: Annotated[str | None, typer.Option(help="Which question, if there are several and no formula.")] = None,
+    method: Annotated[
+        Literal["marginal", "moments"], typer.Option(help="Maximum likelihood, or unbiased moments.")
+    ] = "marginal",
+    ridge: Annotated[str, typer.Option(help="Penalty on the coefficients: a number, or auto.")] = "auto",
+    covariance: Annotated[
+        Literal["auto", "information", "sandwich"], typer.Option(help="Where standard errors come from.")
+    ] = "auto",
+    level: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
+    weight: Annotated[str | None, typer.Option(metavar="COLUMN", help="A column of sample weights.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    report: Annotated[Path | None, typer.Option(help="Write a report (one HTML file).")] = None,
+    save: Annotated[Path | None, typer.Option(help="Write the fitted model (JSON).")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace earlier files.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print no progress and no remarks.")] = False,
+) -> None:
+    """Estimate how many there are of each true answer, and who they are, from reports.
+
+    Without a formula: the proportions of the true answers. With one: also a logistic (or softmax) regression of the
+    true answer. Beside both stands the naive analysis, which takes reports for the truth and is wrong.
+    """
+    from askance.cli.output import print_json, say
+    from askance.engines.local import LocalEngine
+    from askance.releases.study import Study
+    from askance.reports.analysis import analyse
+    from askance.reports.collected import Wanted, open_reports
+    from askance.reports.text import report_text
+    from askance.reports.writing import check_target
+
+    penalty = _ridge(ridge)
+    _check_level(level)
+    inputs = [path for path in (data, study) if path is not None]
+    for target in (report, save):
+        if target is not None:
+            check_target(target, overwrite=overwrite, inputs=tuple(inputs))
+            inputs.append(target)
+    plan = None if study is None else Study.read(study)
+    release, whole_person = open_reports(data, plan, Wanted(question, formula, weight))
+    done = analyse(
+        release,
+        question=question,
+        formula=formula,
+        method=method,
+        ridge=penalty,
+        covariance=covariance,
+        level=level,
+        weight=weight,
+        engine=LocalEngine(progress=not quiet),
+        whole_person=whole_person,
+        command=_command(
+            data, study=study, formula=formula, question=question, method=method, ridge=ridge,
+            covariance=covariance, level=level, weight=weight, report=report,
+        ),
+    )  # fmt: skip
+    written = _write(done, report, save)
+    if as_json:
+        print_json(done.report.to_dict() | {"parameters": _parameters(done), "written": [*map(str, written)]})
+    else:
+        typer.echo(report_text(done.report))
+    if quiet:
+        return
+    for path in written:
+        say(f"wrote {path}")
+    if formula is None and not as_json:
+        say(_how_to_add_a_formula(done, release.header.covariates))
+
+
+def _write(done: "Analysis", report: Path | None, save: Path | None) -> list[Path]:
+    from askance.reports.html import write_report
+    from askance.reports.writing import write_text
+
+    if report is not None:
+        write_report(report, done.report, overwrite=True)  # whether it may be replaced was checked before
+    if save is not None:
+        write_text(save, done.model.to_json())
+    return [path for path in (report, save) if path is not None]
+
+
+def _parameters(done: "Analysis") -> dict[str, Any] | None:
+    """The regression's parameters with their whole covariance, for programs."""
+    model = done.model
+    if done.report.regression is None:
+        return None
+    return {
+        "names": list(model.parameter_names_),
+        "estimates": model.parameters_.tolist(),
+        "covariance": model.covariance_.tolist(),
+    }
+
+
+def _ridge(ridge: str) -> str | float:
+    from askance.errors import InvalidInput
+
+    if ridge == "auto":
+        return ridge
+    try:
+        return float(ridge)
+    except ValueError:
+        raise InvalidInput(f"--ridge {ridge}", "auto, 0 or a positive number") from None
+
+
+def _check_level(level: float) -> None:
+    from askance.errors import InvalidInput
+
+    if not 0 < level < 1:
+        percent = f"For {level:g} per cent write {level / 100:g}." if 1 < level < 100 else ""
+        raise InvalidInput(f"--level {level:g}", "a confidence level between 0 and 1, such as 0.95", percent)
+
+
+def _command(data: Path, **options: Any) -> str:
+    """The command that makes the report again: what differs from the defaults."""
+    default = {"method": "marginal", "ridge": "auto", "covariance": "auto", "level": 0.95}
+    words = ["askance", "fit", str(data)]
+    for name, value in options.items():
+        if value is not None and value != default.get(name):
+            words += [f"--{name}", str(value)]
+    return shlex.join(words)
+
+
+def _how_to_add_a_formula(done: "Analysis", covariates: Any) -> str:
+    names = [covariate.name if covariate.type == "number" else f"C({covariate.name})" for covariate in covariates]
+    if not names:
+        return "These are proportions only. With covariates in the study, --formula adds a regression."
+    return f'Who are they? Add a regression: --formula "{done.report.question} ~ {" + ".join(names[:4])}"'

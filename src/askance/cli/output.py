@@ -1,0 +1,63 @@
+"""What commands print: results on standard output, everything else on standard error."""
+
+import json
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def console(*, stderr: bool = False) -> "Console":
+    """Return a rich console; plain text when the output is not a terminal."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    # In a pipe or a file a line should not be broken where some imagined terminal ends.
+    width = None if stream.isatty() else 200
+    return Console(file=stream, highlight=False, soft_wrap=not stream.isatty(), width=width)
+
+
+def print_json(value: Any) -> None:
+    """Print strict JSON: no NaN (null) and no infinity (the word "infinite")."""
+    sys.stdout.write(json.dumps(strict(value), indent=2, allow_nan=False, ensure_ascii=False) + "\n")
+
+
+def strict(value: Any) -> Any:
+    """Turn nested values into what strict JSON can hold."""
+    if isinstance(value, Mapping):
+        return {str(key): strict(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [strict(item) for item in value]
+    if hasattr(value, "tolist"):  # numpy scalars and arrays
+        return strict(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else "infinite" if value > 0 else "-infinite"
+    return value
+
+
+def say(text: str) -> None:
+    """Print a remark on standard error."""
+    console(stderr=True).print(text, markup=False)
+
+
+def warn(text: str) -> None:
+    """Print something that must not be overlooked."""
+    console(stderr=True).print(f"WARNING: {text}", style="bold red", markup=False)
+
+
+@contextmanager
+def progress_bar(description: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a progress bar on standard error if that is a terminal; yields ``update(done, total)``."""
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console(stderr=True), transient=True) as progress:
+        task = progress.add_task(description, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)

@@ -1,0 +1,87 @@
+"""``askance privatize``: from true answers to a release."""
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from askance.releases.privatizing import Privatized
+    from askance.releases.study import Study
+
+
+def privatize(
+    study: Annotated[Path, typer.Argument(help="The study file (TOML): questions, channels, covariates.")],
+    data: Annotated[Path, typer.Argument(help="True answers: a CSV or Parquet file, or a folder of them.")],
+    out: Annotated[Path, typer.Option(help="The release to write (Parquet).")],
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier release.")] = False,
+    rows_per_part: Annotated[
+        int | None, typer.Option(min=1, help="Write a folder of part files with this many rows each.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Hide true answers as a study says, and write the release.
+
+    Reports are drawn with the operating system's entropy; there is no seed. Only declared columns leave:
+    reports in place of answers, and covariates as they are. The release is written whole or not at all.
+    """
+    from askance.cli.output import print_json, progress_bar, warn
+    from askance.releases.privatizing import privatize_file
+    from askance.releases.study import Study
+
+    plan = Study.read(study)
+    with progress_bar("privatising") as progress:
+        done = privatize_file(plan, data, out, overwrite=overwrite, rows_per_part=rows_per_part, progress=progress)
+    warnings = _warnings(plan)
+    if as_json:
+        print_json(
+            {
+                "release": str(out),
+                "rows": done.release.num_rows,
+                "dropped_columns": done.dropped_columns,
+                "warnings": warnings,
+                "header": done.release.header.to_dict(),
+            }
+        )
+    else:
+        _print(plan, done)
+    for warning in warnings:
+        warn(warning)
+
+
+def _print(study: "Study", done: "Privatized") -> None:
+    from askance.cli.output import console
+
+    show = console().print
+    show(f"{done.release.num_rows:,} rows written to {done.release.path}", style="bold", markup=False)
+    for question in study.questions:
+        show(f"\n{question.name}: {question.text}".rstrip(": "), style="bold", markup=False)
+        for name, design in question.designs.items():
+            show(f"  {name + ': ' if name else ''}{design.describe()}", markup=False)
+            show(f"  {design.guarantee}", markup=False)
+    show("\nEach person", style="bold")
+    show(f"  {study.guarantee}", markup=False)
+    show(f"  {study.guarantee.in_words()}", markup=False)
+    if len(study.questions) > 1:
+        show("  One person answers every question, so the levels of the questions add up.")
+    reports = {question.name for question in study.questions}
+    as_they_are = [name for name in done.release.columns if name not in reports]
+    if as_they_are:
+        show(f"\nPublished as they are, without protection: {', '.join(as_they_are)}.", markup=False)
+    if done.dropped_columns:
+        show(f"Left behind, because the study does not declare them: {', '.join(done.dropped_columns)}.", markup=False)
+
+
+def _warnings(study: "Study") -> list[str]:
+    """Say which answers are not protected at all."""
+    said = []
+    for question in study.questions:
+        open_designs = [name for name, law in question.designs.items() if math.isinf(law.guarantee.epsilon)]
+        if open_designs:
+            under = f" under the design {', '.join(open_designs)}" if question.design_column else ""
+            said.append(
+                f"the answers to {question.name!r} have no privacy guarantee{under}: "
+                "some reports reveal the truth. Treat the release as confidential."
+            )
+    return said

@@ -1,0 +1,1 @@
+"""Crypto-grade bits and exact draws from them."""

@@ -1,0 +1,49 @@
+"""Errors that teach: what arrived, what was expected, what to do.
+
+Every error that askance raises on purpose derives from :class:`AskanceError`, so a caller can
+tell "you gave me something I cannot use" from a defect in the program.
+"""
+
+
+class AskanceError(Exception):
+    """Base of every error raised on purpose.
+
+    Parameters
+    ----------
+    arrived : str
+        What came in, with the offending value where it is not private.
+    expected : str, optional
+        What would have been accepted.
+    remedy : str, optional
+        What to do about it.
+    """
+
+    def __init__(self, arrived: str, expected: str = "", remedy: str = "") -> None:
+        # One positional argument reaches Exception, so that the error survives pickling
+        # on its way back from a worker process.
+        message = arrived
+        if expected:
+            message += f"; expected {expected}"
+        if remedy:
+            message = f"{message}. {remedy}"
+        super().__init__(message)
+
+
+class InvalidInput(AskanceError, ValueError):
+    """Data or a parameter that cannot be used as it is."""
+
+
+class Unidentifiable(InvalidInput):
+    """The reports carry no information about something that the model needs."""
+
+
+class ReleaseError(AskanceError, OSError):
+    """A release or study file that cannot be read, or was not written by askance."""
+
+
+class NotAvailable(AskanceError, AttributeError):
+    """A result that this fit does not have, asked for by name."""
+
+
+class AskanceWarning(UserWarning):
+    """Something that changes how a result should be read."""

@@ -1,0 +1,132 @@
+"""Records of a release, as statistics see them: features by column or by formula, reports by code."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from askance.channels.base import LabelChannel
+from askance.errors import InvalidInput
+from askance.releases.release import Partition, Release
+from askance.statistics.base import Records
+
+
+class FeatureReader(Protocol):
+    """Turns columns of a table into a matrix of features."""
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The columns that must be read."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of the features."""
+
+    def matrix(self, table: pa.Table) -> NDArray[np.float64]:
+        """Features of a table, n x d."""
+
+
+@dataclass(frozen=True)
+class NumericColumns:
+    """Numeric columns, taken as they are."""
+
+    columns: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.columns
+
+    def matrix(self, table: pa.Table) -> NDArray[np.float64]:
+        matrix = np.empty((table.num_rows, len(self.columns)))
+        for number, name in enumerate(self.columns):
+            column = table[name]
+            kind = column.type
+            if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
+                raise InvalidInput(
+                    f"the column {name!r} holds {kind}",
+                    "numbers",
+                    f"Use a formula: C({name}) makes one indicator for each level.",
+                )
+            if column.null_count:
+                raise missing_covariate(name, column.null_count)
+            matrix[:, number] = column.to_numpy()
+            if not np.isfinite(matrix[:, number]).all():
+                raise missing_covariate(name, int((~np.isfinite(matrix[:, number])).sum()))
+        return matrix
+
+
+def missing_covariate(name: str, count: int) -> InvalidInput:
+    """The error for covariates that are missing or not finite."""
+    return InvalidInput(
+        f"{count} values of {name!r} are missing or not finite",
+        "a number in every row",
+        "Drop or impute these rows first.",
+    )
+
+
+@dataclass(frozen=True)
+class ReleasePartition:
+    """One partition of a release: small to send, read where it is summed."""
+
+    part: Partition
+    channel: LabelChannel
+    reader: FeatureReader
+    question: str
+    design_column: str | None
+    weight_column: str | None
+
+    @property
+    def num_rows(self) -> int:
+        return self.part.num_rows
+
+    def records(self) -> Records:
+        extra = [name for name in (self.design_column, self.weight_column) if name]
+        wanted = list(dict.fromkeys([self.question, *extra, *self.reader.columns]))
+        table = self.part.read(wanted)
+        design = None if self.design_column is None else table[self.design_column]
+        codes = self.channel.encode_reports(table[self.question], design)
+        return Records(self.reader.matrix(table), codes, self._weights(table))
+
+    def _weights(self, table: pa.Table) -> NDArray[np.float64] | None:
+        if self.weight_column is None:
+            return None
+        return NumericColumns((self.weight_column,)).matrix(table)[:, 0]
+
+
+@dataclass(frozen=True, eq=False)
+class ReleaseRecords:
+    """All records of a release, in its own partitions."""
+
+    release: Release
+    question: str
+    channel: LabelChannel
+    reader: FeatureReader
+    design_column: str | None = None
+    weight_column: str | None = None
+
+    @cached_property
+    def _parts(self) -> list[ReleasePartition]:
+        about = (self.channel, self.reader, self.question, self.design_column, self.weight_column)
+        return [ReleasePartition(part, *about) for part in self.release.partitions()]
+
+    def partitions(self) -> list[ReleasePartition]:
+        return self._parts
+
+    @property
+    def num_rows(self) -> int:
+        return self.release.num_rows
+
+
+def checked_columns(release: Release, columns: Sequence[Any]) -> tuple[str, ...]:
+    """Check that a release has some columns."""
+    absent = [name for name in columns if name not in release.columns]
+    if absent:
+        raise InvalidInput(
+            f"the release has no column {', '.join(map(repr, absent))}",
+            f"columns among {', '.join(release.columns)}",
+        )
+    return tuple(columns)

@@ -1,0 +1,141 @@
+"""Fitted models as JSON: readable, versioned, never pickled."""
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+import askance
+from askance.channels.specs import channel_from_spec
+from askance.errors import InvalidInput, NotAvailable, ReleaseError
+
+FORMAT = "askance-model"
+VERSION = 1
+_ESTIMATORS = {
+    "IndirectClassifier": "askance.estimators.indirect_classifier",
+    "Prevalence": "askance.estimators.prevalence",
+}
+
+
+class JsonModel:
+    """Adds ``to_json``, ``save`` and ``load`` to an estimator whose attributes are arrays and plain values."""
+
+    def to_json(self) -> str:
+        """Return parameters and fitted attributes as JSON."""
+        parameters = self.get_params(deep=False)  # type: ignore[attr-defined]
+        if parameters.get("base_estimator") is not None:
+            raise NotAvailable(
+                "saving a fit with base_estimator", "base_estimator=None", "Save base_estimator_ by its own means."
+            )
+        fitted = {name: value for name, value in vars(self).items() if name.endswith("_")}
+        if not fitted:
+            raise NotAvailable(f"saving a {type(self).__name__} that is not fitted", "a call of fit before")
+        content = {
+            "format": FORMAT,
+            "version": VERSION,
+            "askance": askance.__version__,
+            "estimator": type(self).__name__,
+            "parameters": {name: _encode(value) for name, value in parameters.items()},
+            "fitted": {name: _encode(value) for name, value in fitted.items()},
+        }
+        return json.dumps(content, indent=1, allow_nan=False)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a JSON file, atomically."""
+        target = Path(path)
+        text = self.to_json()
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+            Path(temporary).replace(target)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a fitted model of this class."""
+        model = load_model(path)
+        if not isinstance(model, cls):
+            raise ReleaseError(f"{path} holds a {type(model).__name__}", f"a {cls.__name__}")
+        return model
+
+
+def load_model(path: str | os.PathLike[str]) -> Any:
+    """Read a fitted model that ``save`` wrote.
+
+    Examples
+    --------
+    >>> import tempfile, os, askance as ask
+    >>> fitted = ask.Prevalence(ask.Warner(0.8)).fit(["yes", "no", "no", "no"])
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.json")
+    >>> fitted.save(path)
+    >>> ask.load_model(path).proportions_
+    array([0.91666667, 0.08333333])
+    """
+    from importlib import import_module
+
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ReleaseError(f"there is no file {path}", "a model written by save") from None
+    except (UnicodeDecodeError, json.JSONDecodeError):
+        raise ReleaseError(f"{path} is not a JSON file", "a model written by save") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ReleaseError(f"{path} is not an askance model", "a model written by save")
+    if content["version"] != VERSION or content["estimator"] not in _ESTIMATORS:
+        raise ReleaseError(
+            f"{path} holds a {content['estimator']} of format version {content['version']}",
+            f"version {VERSION} and one of {', '.join(_ESTIMATORS)}",
+            "It was written by another version of askance: upgrade.",
+        )
+    kind = getattr(import_module(_ESTIMATORS[content["estimator"]]), content["estimator"])
+    model = kind(**{name: _decode(value) for name, value in content["parameters"].items()})
+    for name, value in content["fitted"].items():
+        setattr(model, name, _decode(value))
+    return model
+
+
+def _encode(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return {"array": _finite(value.tolist()), "dtype": "object" if value.dtype == object else value.dtype.str}
+    if isinstance(value, tuple):
+        return {"tuple": [_encode(item) for item in value]}
+    if hasattr(value, "to_spec"):
+        return {"channel": value.to_spec()}
+    if isinstance(value, dict):
+        return {"mapping": {name: _encode(item) for name, item in value.items()}}
+    if isinstance(value, np.generic):
+        return _finite(value.item())
+    if value is None or isinstance(value, bool | int | float | str):
+        return _finite(value)
+    raise InvalidInput(f"a value of type {type(value).__name__}", "arrays and plain values in a saved model")
+
+
+def _decode(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return float(value) if value in ("nan", "inf", "-inf") else value
+    if "array" in value:
+        dtype = np.dtype(value["dtype"])
+        content = value["array"]
+        return np.array(_numbers(content), dtype) if dtype.kind == "f" else np.array(content, dtype)
+    if "tuple" in value:
+        return tuple(_decode(item) for item in value["tuple"])
+    if "mapping" in value:
+        return {name: _decode(item) for name, item in value["mapping"].items()}
+    return channel_from_spec(value["channel"])
+
+
+def _finite(value: Any) -> Any:
+    """JSON knows no NaN and no infinity: write them as strings."""
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return str(value) if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def _numbers(content: Any) -> Any:
+    return [_numbers(item) for item in content] if isinstance(content, list) else float(content)

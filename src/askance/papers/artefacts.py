@@ -1,0 +1,63 @@
+"""Plots and tables on disk: one look for all figures, and no half-written file."""
+
+import csv
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's palette: told apart by every kind of colour vision, and in print by lightness.
+BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9"
+INK, GREY, MIST = "#222222", "#7A7A7A", "#E4E4E4"
+
+
+def panels(columns: int, width: float, height: float, **subplots: Any) -> "tuple[Figure, list[Axes]]":
+    """Make a figure with a row of panels, without touching matplotlib's global state."""
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1)
+    figure = Figure(figsize=(width, height), dpi=160, layout=layout)
+    axes = list(figure.subplots(1, columns, squeeze=False, **subplots)[0])
+    for panel in axes:
+        panel.spines[["top", "right"]].set_visible(False)
+        panel.spines[["left", "bottom"]].set_color(GREY)
+        panel.tick_params(colors=INK, labelsize=9)
+        panel.set_axisbelow(True)
+    return figure, axes
+
+
+def save_figure(figure: "Figure", path: Path) -> Path:
+    """Write a figure as PNG."""
+    return _written(path, lambda part: figure.savefig(part, format="png"))
+
+
+def save_table(columns: Mapping[str, Sequence[Any]], path: Path) -> Path:
+    """Write columns of equal length as CSV."""
+
+    def write(part: Path) -> None:
+        with part.open("w", newline="", encoding="utf-8") as stream:
+            writer = csv.writer(stream)
+            writer.writerow(columns)
+            writer.writerows(zip(*columns.values(), strict=True))
+
+    return _written(path, write)
+
+
+def save_text(text: str, path: Path) -> Path:
+    """Write text."""
+    return _written(path, lambda part: part.write_text(text, encoding="utf-8"))
+
+
+def _written(path: Path, write: Callable[[Path], Any]) -> Path:
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        write(part)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+    return path

@@ -1,0 +1,221 @@
+"""Auditing a channel: is the privacy that it promises the privacy that it gives?
+
+Three looks, each independent of the channel's own arithmetic:
+
+1. *enumeration*: epsilon from the integer counts, with Python integers and exact fractions;
+2. *every cell*: reports are drawn through ``privatize``, with the entropy that protects real answers, and the
+   number of times each truth gave each report is compared with the declared probability by an exact binomial test;
+3. *a lower bound*: the pair of truths and the report that reveal most are chosen on one half of the draws, and
+   bounded on the other half by Clopper and Pearson's limits, which no sampler can argue with.
+
+All tests together raise a false alarm with probability at most the stated error rate: half of it is shared by the
+cells (Bonferroni), half by the bounds.
+"""
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askance.channels.base import LabelChannel
+from askance.channels.design_per_row import DesignPerRow
+from askance.channels.finite import FiniteLaw
+from askance.entropy.thresholds import RESOLUTION
+from askance.errors import InvalidInput
+from askance.planning.audit_report import AuditReport, CellFault, DesignAudit
+
+Table = NDArray[np.int64]
+
+_DRAWS_AT_ONCE = 1 << 20
+_AGREE = 1e-9
+
+
+def audit(channel: LabelChannel, draws: int = 1_000_000, error_rate: float = 1e-3) -> AuditReport:
+    """Check a channel against its promise.
+
+    Parameters
+    ----------
+    channel : finite channel or DesignPerRow
+        With several designs, each is audited.
+    draws : int
+        Reports to draw in all, shared evenly by the truths (and designs).
+    error_rate : float
+        The probability with which an honest channel may fail.
+
+    Returns
+    -------
+    AuditReport
+        Printable; ``passed``, ``exact_epsilon``, ``lower_bound``, ``designs``, ``to_dict()``.
+
+    Examples
+    --------
+    >>> from askance import Warner, audit
+    >>> report = audit(Warner(0.75), draws=20_000, error_rate=1e-9)
+    >>> report.passed, round(report.exact_epsilon, 4)
+    (True, 1.0986)
+    """
+    designs = _designs(channel)
+    cells_of_truths = len(designs) * len(channel.classes)
+    if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 20 * cells_of_truths:
+        raise InvalidInput(
+            f"draws={draws!r}", f"a whole number, at least {20 * cells_of_truths}: 20 for each truth and design"
+        )
+    if not isinstance(error_rate, int | float | np.floating) or not 0 < error_rate < 1:
+        raise InvalidInput(f"error_rate={error_rate!r}", "a probability between 0 and 1, such as 0.001")
+    halves = _draw(channel, designs, int(draws) // cells_of_truths)
+    cells = sum(design.counts.size for design in designs.values())
+    cell_level = error_rate / 2 / cells
+    bound_level = error_rate / 2 / len(designs)
+    return AuditReport(
+        designs=tuple(
+            _audit_design(name, design, halves[name], cell_level, bound_level) for name, design in designs.items()
+        ),
+        error_rate=float(error_rate),
+    )
+
+
+def enumerated_epsilon(counts: Table) -> float:
+    """Return the exact level of a table of counts, reports x truths, in exact integer arithmetic."""
+    worst = Fraction(1)
+    for row in counts.tolist():
+        most, least = max(row), min(row)
+        if most == 0:
+            continue  # a report that nobody gives
+        if least == 0:
+            return math.inf
+        worst = max(worst, Fraction(most, least))
+    return math.log1p(worst - 1)
+
+
+def _designs(channel: Any) -> Mapping[str, FiniteLaw]:
+    if isinstance(channel, DesignPerRow):
+        return channel.designs
+    if isinstance(channel, FiniteLaw):
+        return {"": channel}
+    raise InvalidInput(f"an audit of {channel!r}", "a finite channel, such as Warner(0.8)")
+
+
+def _draw(channel: Any, designs: Mapping[str, FiniteLaw], each: int) -> dict[str, tuple[Table, Table]]:
+    """Draw reports in two halves; count them, reports x truths, for each design.
+
+    Truths and designs alternate from row to row, as they would among real respondents.
+    """
+    truths, several = len(channel.classes), isinstance(channel, DesignPerRow)
+    labels = np.array(channel.classes, dtype=None if len({*map(type, channel.classes)}) == 1 else object)
+    names = np.array(list(designs))
+    combinations = truths * len(designs)
+    rows = channel.matrix.shape[0]
+    halves = []
+    for rounds in (each // 2, each - each // 2):
+        counted = np.zeros(rows * combinations, dtype=np.int64)
+        done, total = 0, rounds * combinations
+        while done < total:
+            which = np.arange(done, min(done + _DRAWS_AT_ONCE, total)) % combinations
+            design = (names[which // truths],) if several else ()
+            reports = channel.privatize(labels[which % truths], *design)
+            codes = channel.encode_reports(reports, *design).astype(np.int64)
+            counted += np.bincount(codes * combinations + which, minlength=rows * combinations)
+            done += len(which)
+        halves.append(counted.reshape(rows, combinations))
+    found, first = {}, 0
+    for number, (name, design_law) in enumerate(designs.items()):
+        reports_of = slice(first, first + len(design_law.report_labels))
+        truths_of = slice(number * truths, (number + 1) * truths)
+        found[name] = (halves[0][reports_of, truths_of], halves[1][reports_of, truths_of])
+        first = reports_of.stop
+    return found
+
+
+def _audit_design(
+    name: str, law: FiniteLaw, halves: tuple[Table, Table], cell_level: float, bound_level: float
+) -> DesignAudit:
+    exact = enumerated_epsilon(law.counts)
+    drawn = halves[0] + halves[1]
+    each = drawn.sum(axis=0)
+    expected = law.counts / RESOLUTION
+    p_values = _binomial_p_values(drawn, each, expected)
+    report, truth, other = _most_revealing(halves[0], bound_level)
+    lower = _level_bounds(halves[1][[report]][:, [truth, other]], halves[1].sum(axis=0)[[truth, other]], bound_level)
+    faults = tuple(
+        CellFault(
+            report=law.report_labels[o],
+            truth=law.classes[k],
+            declared=float(expected[o, k]),
+            observed=float(drawn[o, k] / each[k]),
+            p_value=float(p_values[o, k]),
+        )
+        for o, k in np.argwhere(p_values < cell_level)
+    )
+    return DesignAudit(
+        name=name,
+        channel=repr(law),
+        promised_epsilon=law.guarantee.epsilon,
+        exact_epsilon=exact,
+        table_fault=_table_fault(law),
+        cells=int(drawn.size),
+        draws=int(each.sum()),
+        smallest_p=float(p_values.min()),
+        cell_level=cell_level,
+        detectable=_detectable(expected, int(each.min()), cell_level),
+        faults=faults,
+        lower_bound=lower,
+        lower_bound_at=(law.report_labels[report], law.classes[truth], law.classes[other]),
+        confidence=1 - bound_level,
+    )
+
+
+def _table_fault(law: FiniteLaw) -> str:
+    """Say what is wrong with the declared table itself; "" if nothing."""
+    sums = [sum(column) for column in law.counts.T.tolist()]
+    if any(total != RESOLUTION for total in sums) or law.counts.min() < 0:
+        return "the counts of some truth do not add up to 2^62"
+    if np.abs(law.matrix - law.counts / RESOLUTION).max() > _AGREE:
+        return "the matrix that estimators use differs from the counts that are drawn from"
+    return ""
+
+
+def _binomial_p_values(drawn: Table, each: Table, expected: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Two-sided exact p-values: twice the smaller tail."""
+    from scipy.stats import binom
+
+    below = binom.cdf(drawn, each, expected)
+    above = binom.sf(drawn - 1, each, expected)
+    doubled: NDArray[np.float64] = np.minimum(1.0, 2 * np.minimum(below, above))
+    return doubled
+
+
+def _limits(drawn: Table, each: Table, level: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Clopper and Pearson's limits, each of which fails with probability at most level / 2."""
+    from scipy.special import betaincinv
+
+    lower = np.where(drawn > 0, betaincinv(np.maximum(drawn, 1), each - drawn + 1, level / 2), 0.0)
+    upper = np.where(drawn < each, 1 - betaincinv(np.maximum(each - drawn, 1), drawn + 1, level / 2), 1.0)
+    return lower, upper
+
+
+def _most_revealing(drawn: Table, level: float) -> tuple[int, int, int]:
+    """Return the report, the truth that it favours and the truth that it disfavours, by the sure log-ratio."""
+    lower, upper = _limits(drawn, drawn.sum(axis=0), level)
+    favoured, disfavoured = lower.argmax(axis=1), upper.argmin(axis=1)
+    rows = np.arange(len(drawn))
+    report = int((lower[rows, favoured] / upper[rows, disfavoured]).argmax())
+    return report, int(favoured[report]), int(disfavoured[report])
+
+
+def _level_bounds(drawn: Table, each: Table, level: float) -> float:
+    """Bound log(P(report | truth) / P(report | other)) from below; 0 is always true."""
+    lower, upper = _limits(drawn, each, level)
+    ratio = float(lower[0, 0] / upper[0, 1])
+    return max(0.0, math.log(ratio)) if ratio > 0 else 0.0
+
+
+def _detectable(expected: NDArray[np.float64], each: int, level: float) -> float:
+    """About how far off a probability must be to be noticed with probability 0.99 (normal approximation)."""
+    from scipy.special import ndtri
+
+    spread = float(np.sqrt(expected * (1 - expected)).max() / math.sqrt(each))
+    once = -math.log(0.01) / each  # what should never happen is noticed when it happens once
+    return max(once, float((-ndtri(level / 2) + ndtri(0.99)) * spread))

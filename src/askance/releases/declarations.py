@@ -1,0 +1,171 @@
+"""What a study declares: its questions, each with a channel, and its covariates."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from askance.channels.alphabet import Label, as_labels, listed
+from askance.channels.base import LabelChannel
+from askance.channels.design_per_row import DesignPerRow
+from askance.channels.finite import FiniteLaw
+from askance.channels.guarantee import Guarantee
+from askance.errors import InvalidInput
+
+COVARIATE_TYPES = ("number", "category")
+_LARGEST_WHOLE = 1 << 53  # beyond it two whole numbers may be the same double
+
+
+def label_type(labels: Iterable[Label], what: str) -> pa.DataType:
+    """Return the Arrow type of a column of labels; a column cannot mix text, numbers and truth values."""
+    labels = list(labels)
+    kinds = {type(label) for label in labels}
+    if kinds <= {int, float} and any(abs(label) > _LARGEST_WHOLE for label in labels):  # type: ignore[arg-type]
+        raise InvalidInput(
+            f"{what} has labels beyond 2^53: {listed(labels)}", "smaller numbers", "Write long codes as text."
+        )
+    for python_types, arrow in (
+        ({str}, pa.string()),
+        ({bool}, pa.bool_()),
+        ({int}, pa.int64()),
+        ({int, float}, pa.float64()),
+    ):
+        if kinds <= python_types:
+            return arrow
+    raise InvalidInput(
+        f"{what} has labels of several kinds: {listed(labels)}",
+        "all text, all numbers or all true/false",
+    )
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, and how its answers are hidden.
+
+    Parameters
+    ----------
+    name : str
+        The column that holds the reports.
+    channel : finite channel or DesignPerRow
+        How an answer becomes a report.
+    text : str
+        The question as it is asked.
+    design_column : str, optional
+        The column that names each row's design; needed for a DesignPerRow, and only then.
+
+    Examples
+    --------
+    >>> from askance import Warner
+    >>> from askance.releases.declarations import Question
+    >>> print(Question("cheated", Warner(0.8)).guarantee)
+    epsilon 1.386, protects one answer (any two answers of one person)
+    """
+
+    name: str
+    channel: LabelChannel
+    text: str = ""
+    design_column: str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise InvalidInput(f"a question called {self.name!r}", "a name that is not empty")
+        if not isinstance(self.channel, FiniteLaw | DesignPerRow):
+            raise InvalidInput(f"the channel of {self.name!r} is {self.channel!r}", "a channel such as Warner(0.8)")
+        several = isinstance(self.channel, DesignPerRow)
+        if several and not self.design_column:
+            raise InvalidInput(
+                f"the question {self.name!r} has several designs and no design_column",
+                "design_column = the name of the column that says under which design a row was asked",
+            )
+        if not several and self.design_column:
+            raise InvalidInput(
+                f"the question {self.name!r} has one design and the design_column {self.design_column!r}",
+                "no design_column, or several designs",
+            )
+        label_type(self.report_labels, f"the question {self.name!r}")
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The privacy of this answer."""
+        return self.channel.guarantee
+
+    @property
+    def designs(self) -> Mapping[str, FiniteLaw]:
+        """The designs by name; a single design has the name ""."""
+        return self.channel.designs if isinstance(self.channel, DesignPerRow) else {"": self.channel}  # type: ignore[dict-item]
+
+    @cached_property
+    def report_labels(self) -> tuple[Label, ...]:
+        """Every report that some design can give."""
+        return tuple(dict.fromkeys(label for law in self.designs.values() for label in law.report_labels))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-able mapping (without the name, which is its key in the header)."""
+        return {
+            "text": self.text,
+            "channel": self.channel.to_spec(),
+            "guarantee": self.guarantee.to_dict(),
+            "design_column": self.design_column,
+        }
+
+
+@dataclass(frozen=True)
+class Covariate:
+    """Something else that is known about a person, published as it is.
+
+    Parameters
+    ----------
+    name : str
+        The column.
+    type : "number" or "category"
+        How a model should read it.
+    levels : tuple of labels, optional
+        The categories that may occur; any text if not given.
+    missing : bool
+        Whether a row may lack it.
+    """
+
+    name: str
+    type: str = "number"
+    levels: tuple[Label, ...] | None = None
+    missing: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise InvalidInput(f"a covariate called {self.name!r}", "a name that is not empty")
+        if self.type not in COVARIATE_TYPES:
+            raise InvalidInput(f"the covariate {self.name!r} has type {self.type!r}", " or ".join(COVARIATE_TYPES))
+        if self.levels is not None:
+            if self.type == "number":
+                raise InvalidInput(f"the covariate {self.name!r} is a number with levels", 'type = "category"')
+            vars(self).update(levels=as_labels(self.levels, "levels"))
+            label_type(self.levels, f"the covariate {self.name!r}")
+
+    @property
+    def arrow_type(self) -> pa.DataType:
+        """How it is stored."""
+        if self.type == "number":
+            return pa.float64()
+        return pa.string() if self.levels is None else label_type(self.levels, self.name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-able mapping."""
+        levels = None if self.levels is None else list(self.levels)
+        return {"name": self.name, "type": self.type, "levels": levels, "missing": self.missing}
+
+
+def check_names(questions: Sequence[Question], covariates: Sequence[Covariate]) -> None:
+    """Refuse two uses of one column; only a design column may serve several questions."""
+    designs = dict.fromkeys(question.design_column for question in questions if question.design_column)
+    names = [*(question.name for question in questions), *designs, *(covariate.name for covariate in covariates)]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InvalidInput(
+            f"the column {', '.join(map(repr, twice))} is declared more than once",
+            "questions, design columns and covariates to have different names",
+            "A design column is published anyway and needs no declaration of its own."
+            if set(twice) & set(designs)
+            else "",
+        )

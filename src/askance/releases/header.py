@@ -1,0 +1,186 @@
+"""What a release says about itself: questions, channels, covariates and the privacy of a whole person.
+
+The header travels inside the Parquet file as JSON, so nobody types a privacy parameter twice and a file
+that was separated from its study is still understood.
+"""
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from askance import __version__
+from askance.channels.guarantee import Guarantee
+from askance.channels.specs import channel_from_spec
+from askance.errors import InvalidInput, ReleaseError
+from askance.releases.declarations import Covariate as Covariate
+from askance.releases.declarations import Question as Question
+from askance.releases.declarations import check_names, label_type
+
+FORMAT = "askance-release"
+VERSION = 1
+METADATA_KEY = b"askance"
+_COMPOSITION = "One person answers every question, so the levels of the questions add up."
+
+
+def whole_person(guarantees: Iterable[Guarantee]) -> Guarantee:
+    """Compose the guarantees of all answers of one person: epsilons and deltas add.
+
+    Examples
+    --------
+    >>> from askance import Warner
+    >>> from askance.releases.header import whole_person
+    >>> print(whole_person([Warner(0.75).guarantee, Warner(0.75).guarantee]))
+    epsilon 2.197, protects all 2 answers of one person together (any two sets of answers of one person)
+    """
+    parts = list(guarantees)
+    if len(parts) == 1:
+        return parts[0]
+    return Guarantee(
+        epsilon=math.fsum(part.epsilon for part in parts),
+        delta=math.fsum(part.delta for part in parts),
+        protects=f"all {len(parts)} answers of one person together",
+        neighbours="any two sets of answers of one person",
+        per_attribute=tuple(part.epsilon for part in parts),
+    )
+
+
+@dataclass(frozen=True)
+class Header:
+    """Everything that a learner must know about a release besides its rows.
+
+    Parameters
+    ----------
+    questions : tuple of Question
+    covariates : tuple of Covariate
+    study, title : str
+        The study's short and long name.
+    askance : str
+        The version that wrote the release.
+    """
+
+    questions: tuple[Question, ...]
+    covariates: tuple[Covariate, ...] = ()
+    study: str = ""
+    title: str = ""
+    askance: str = __version__
+
+    def __post_init__(self) -> None:
+        vars(self).update(questions=tuple(self.questions), covariates=tuple(self.covariates))
+        if not self.questions:
+            raise InvalidInput("no questions", "at least one")
+        check_names(self.questions, self.covariates)
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """The privacy of a person who answers every question."""
+        return whole_person(question.guarantee for question in self.questions)
+
+    @cached_property
+    def design_columns(self) -> tuple[str, ...]:
+        """Columns that name a row's design."""
+        return tuple(dict.fromkeys(q.design_column for q in self.questions if q.design_column))
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns of a release with this header: reports, then designs, then covariates."""
+        types: dict[str, pa.DataType] = {}
+        for question in self.questions:
+            plain = label_type(question.report_labels, question.name)
+            text = pa.types.is_string(plain)
+            types[question.name] = pa.dictionary(pa.int32(), plain) if text else plain
+        types |= dict.fromkeys(self.design_columns, pa.string())
+        types |= {covariate.name: covariate.arrow_type for covariate in self.covariates}
+        return pa.schema(list(types.items()))
+
+    def question(self, name: str | None = None) -> Question:
+        """Return a question by name, or the only one there is."""
+        by_name = {question.name: question for question in self.questions}
+        if name is None:
+            if len(by_name) > 1:
+                raise InvalidInput(
+                    f"the release has {len(by_name)} questions and none was named",
+                    f"one of {', '.join(by_name)}",
+                )
+            return self.questions[0]
+        if name not in by_name:
+            raise InvalidInput(f"no question {name!r} in the release", f"one of {', '.join(by_name)}")
+        return by_name[name]
+
+    def same_study(self, other: "Header") -> bool:
+        """Whether two headers describe the same columns and channels, whichever version wrote them."""
+        return {**self.to_dict(), "askance": ""} == {**other.to_dict(), "askance": ""}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON-able header."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "askance": self.askance,
+            "study": self.study,
+            "title": self.title,
+            "questions": {question.name: question.to_dict() for question in self.questions},
+            "covariates": [covariate.to_dict() for covariate in self.covariates],
+            "guarantee": self.guarantee.to_dict() | {"composition": _COMPOSITION},
+        }
+
+    def to_metadata(self) -> dict[bytes, bytes]:
+        """Return the Parquet key-value metadata that holds this header."""
+        return {METADATA_KEY: json.dumps(self.to_dict(), allow_nan=False, ensure_ascii=False).encode()}
+
+    @classmethod
+    def from_metadata(cls, metadata: Mapping[bytes, bytes] | None, path: str) -> "Header":
+        """Read the header of the file ``path`` from its Parquet metadata."""
+        raw = (metadata or {}).get(METADATA_KEY)
+        if raw is None:
+            raise ReleaseError(
+                f"{path} is a Parquet file without an askance header",
+                "a release written by askance",
+                "To make one from true answers: askance privatize study.toml DATA --out RELEASE.",
+            )
+        try:
+            fields = json.loads(raw)
+            if fields["format"] != FORMAT:
+                raise ReleaseError(f"{path} has the format {fields['format']!r}", repr(FORMAT))
+            if fields["version"] != VERSION:
+                raise ReleaseError(
+                    f"{path} has a header of version {fields['version']!r}, by askance {fields['askance']}",
+                    f"version {VERSION}",
+                    f"Upgrade askance (this is {__version__}) to read it.",
+                )
+            return cls.from_dict(fields)
+        except InvalidInput as error:
+            raise ReleaseError(f"the header of {path} describes what cannot be: {error}") from error
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ReleaseError(
+                f"the header of {path} is damaged ({type(error).__name__}: {error})",
+                remedy="Write the release again from its source.",
+            ) from error
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> "Header":
+        """Read what :meth:`to_dict` wrote, and check that the promise follows from the channels."""
+        questions = []
+        for name, field in fields["questions"].items():
+            channel = channel_from_spec(field["channel"])
+            questions.append(Question(name, channel, field["text"], field["design_column"]))
+            _check_promise(Guarantee.from_dict(field["guarantee"]), channel.guarantee, f"question {name!r}")
+        covariates = [
+            Covariate(c["name"], c["type"], None if c["levels"] is None else tuple(c["levels"]), c["missing"])
+            for c in fields["covariates"]
+        ]
+        header = cls(tuple(questions), tuple(covariates), fields["study"], fields["title"], fields["askance"])
+        _check_promise(Guarantee.from_dict(fields["guarantee"]), header.guarantee, "whole person")
+        return header
+
+
+def _check_promise(said: Guarantee, real: Guarantee, what: str) -> None:
+    # A header that promises another level than its channel gives was edited or damaged.
+    if not (said.epsilon == real.epsilon or math.isclose(said.epsilon, real.epsilon, rel_tol=1e-9)):
+        raise InvalidInput(
+            f"it promises epsilon {said.epsilon:g} for the {what}", f"{real.epsilon:g}, as its channel gives"
+        )

@@ -1,0 +1,152 @@
+"""From true answers to a release: the step at which the truth stays behind.
+
+Only what a study declares goes on: reports in place of answers, designs and covariates as they are.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+from askance.channels.design_per_row import DesignPerRow
+from askance.errors import InvalidInput
+from askance.releases.columns import (
+    Fault,
+    answer_column,
+    check_present,
+    converted,
+    public_columns,
+    refuse,
+    report_column,
+    stored,
+)
+from askance.releases.declarations import Question
+from askance.releases.header import Header
+from askance.releases.release import Release, StrPath, read_release
+from askance.releases.study import Study
+from askance.releases.tables import DataFile, open_data
+from askance.releases.writer import ReleaseWriter
+
+
+@dataclass(frozen=True)
+class Privatized:
+    """What came of privatising a file: the release, and the columns that were left behind."""
+
+    release: Release
+    dropped_columns: tuple[str, ...]
+
+
+def privatize_table(study: Study, table: Any) -> Release:
+    """Draw a report for every answer of a table in memory (Arrow, pandas, polars, or a dict of columns).
+
+    Examples
+    --------
+    >>> from askance import Study
+    >>> from askance.releases.privatizing import privatize_table
+    >>> study = Study.parse('''
+    ... [questions.cheated]
+    ... choices = ["no", "yes"]
+    ... channel = { design = "warner", p = 0.8 }
+    ... ''')
+    >>> privatize_table(study, {"cheated": ["no", "yes", "no"], "name": ["Ada", "Bob", "Cy"]}).columns
+    ['cheated']
+    """
+    header = study.header()
+    table = table if isinstance(table, pa.Table) else pa.table(table)
+    check_present(header.schema.names, table.schema.names, "the table")
+    arrays, faults = _checked(table, header)
+    refuse(faults, "the table")
+    return Release.from_table(_hidden(arrays, header), header)
+
+
+def privatize_file(
+    study: Study,
+    data: StrPath,
+    out: StrPath,
+    *,
+    overwrite: bool = False,
+    rows_per_part: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Privatized:
+    """Stream true answers from CSV or Parquet into a release, in bounded memory.
+
+    Parameters
+    ----------
+    study : Study
+    data : path
+        A CSV or Parquet file, or a folder of them, with a column for each question, design and covariate.
+    out : path
+        The release: written whole, or not at all.
+    overwrite, rows_per_part
+        As for :class:`~askance.releases.writer.ReleaseWriter`.
+    progress : callable, optional
+        Called with bytes read and bytes in all.
+
+    Raises
+    ------
+    InvalidInput
+        With the first fault of every column. Nothing is written then.
+    """
+    header = study.header()
+    files = open_data(data)
+    dropped = _check_files(files, header)
+    if os.path.exists(out) and os.path.samefile(data, out):
+        raise InvalidInput(f"the release would replace the data {data}", "another place for the release")
+    total = sum(file.size for file in files)
+    faults: dict[str, Fault] = {}
+    with ReleaseWriter(out, header, overwrite=overwrite, rows_per_part=rows_per_part) as writer:
+        before = 0
+        for file in files:
+            for chunk in file.chunks(header.schema.names):
+                arrays, found = _checked(chunk.table, header)
+                for fault in found:
+                    where = f" of {file.path.name}" if len(files) > 1 else ""
+                    faults.setdefault(fault.column, replace(fault, row=fault.row + chunk.first_row, where=where))
+                # After a fault nothing will be written, but the other columns are still looked at.
+                if not faults:
+                    writer.write(_hidden(arrays, header))
+                if progress:
+                    progress(before + chunk.bytes_read, total)
+            before += file.size
+        refuse(list(faults.values()), str(data))
+        if not writer.num_rows:
+            raise InvalidInput(f"{data} has no rows", "at least one")
+    return Privatized(read_release(out), dropped)
+
+
+def _check_files(files: Sequence[DataFile], header: Header) -> tuple[str, ...]:
+    """Check that every file can serve; return the columns that stay behind."""
+    for file in files:
+        if file.is_release:
+            raise InvalidInput(
+                f"{file.path} is a release: what it holds are reports already, not answers",
+                "the true answers",
+                "To fit a model to it: askance fit.",
+            )
+        check_present(header.schema.names, file.columns, str(file.path))
+    found = dict.fromkeys(name for file in files for name in file.columns)
+    return tuple(name for name in found if name not in header.schema.names)
+
+
+def _checked(table: pa.Table, header: Header) -> tuple[dict[str, pa.Array], list[Fault]]:
+    arrays, faults = {}, []
+    for column in [*map(answer_column, header.questions), *public_columns(header)]:
+        arrays[column.name], fault = converted(column, table.column(column.name))
+        faults += [fault] if fault else []
+    return arrays, faults
+
+
+def _hidden(arrays: dict[str, pa.Array], header: Header) -> pa.Table:
+    reports = {question.name: _reports(question, arrays) for question in header.questions}
+    return stored(arrays | reports, header.schema)
+
+
+def _reports(question: Question, arrays: dict[str, pa.Array]) -> pa.Array:
+    answers, channel = arrays[question.name], question.channel
+    if isinstance(channel, DesignPerRow):
+        drawn = channel.privatize(answers, arrays[str(question.design_column)])
+    else:
+        drawn = question.designs[""].privatize(answers)
+    return report_column(question).convert(pa.array(drawn))

@@ -1,0 +1,157 @@
+"""The study: the contract that collecting, privatising, fitting and auditing share.
+
+A privacy parameter is written once, in ``study.toml``, and travels from there.
+"""
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from askance.channels.base import LabelChannel, Spec
+from askance.channels.guarantee import Guarantee
+from askance.errors import InvalidInput
+from askance.releases.declarations import Covariate, Question
+from askance.releases.header import Header
+from askance.releases.study_file import parse_study
+
+_TEMPLATE = """\
+# What is asked, how the answers are hidden, and what else is known about a person.
+[study]
+name = "exam-cheating"
+title = "Cheating in exams"
+
+[questions.cheated]
+text = "Have you ever cheated in an exam?"
+choices = ["no", "yes"]                          # the last of two is the sensitive one
+channel = { design = "warner", p = 0.8 }
+
+[questions.drugs]
+text = "How often did you take drugs to study?"
+choices = ["never", "once", "often"]
+channel = { design = "randomized-response", epsilon = 1.0 }
+
+[questions.tax]                                  # several designs: a column says which one a row had
+choices = ["no", "yes"]
+design_column = "group"
+designs.cards = { design = "warner", p = 0.7 }
+designs.dice = { design = "forced-response", p_no = 0.15, p_yes = 0.15 }
+
+# Covariates are published as they are. What is not declared is not published.
+[covariates.age]
+type = "number"
+
+[covariates.school]
+type = "category"
+levels = ["north", "south"]                      # optional
+missing = true                                   # rows may lack it; refused otherwise
+"""
+
+
+@dataclass(frozen=True)
+class Study:
+    """Questions with their channels, and covariates.
+
+    Parameters
+    ----------
+    questions : tuple of Question
+    covariates : tuple of Covariate
+    name, title : str
+
+    Examples
+    --------
+    >>> from askance import Study
+    >>> study = Study.parse('''
+    ... [questions.cheated]
+    ... choices = ["no", "yes"]
+    ... channel = { design = "warner", p = 0.8 }
+    ... ''')
+    >>> study.channels["cheated"]
+    Warner(p=0.8, classes=('no', 'yes'))
+    >>> print(study.guarantee)
+    epsilon 1.386, protects one answer (any two answers of one person)
+    """
+
+    questions: tuple[Question, ...]
+    covariates: tuple[Covariate, ...] = ()
+    name: str = ""
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        self.header()  # refuses a study without questions, or with a column declared twice
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> "Study":
+        """Read a study file."""
+        place = Path(path)
+        try:
+            text = place.read_text(encoding="utf-8-sig")  # Windows editors begin with a mark
+        except UnicodeDecodeError:
+            raise InvalidInput(f"{place} is not text in UTF-8", "a study file (TOML)") from None
+        except FileNotFoundError:
+            raise InvalidInput(f"there is no study file {place}", "a study.toml") from None
+        except OSError as error:
+            raise InvalidInput(f"{place} cannot be read ({error.strerror})", "a study file (TOML)") from None
+        return cls.parse(text, str(place))
+
+    @classmethod
+    def parse(cls, text: str, source: str = "the study") -> "Study":
+        """Read the text of a study file; ``source`` is what messages call it."""
+        return cls(**parse_study(text, source))
+
+    @staticmethod
+    def template() -> str:
+        """Return the text of an example study file, to begin from."""
+        return _TEMPLATE
+
+    @property
+    def channels(self) -> Mapping[str, LabelChannel]:
+        """The channel of each question."""
+        return {question.name: question.channel for question in self.questions}
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The privacy of a person who answers every question: the levels of the questions add up."""
+        return self.header().guarantee
+
+    def header(self) -> Header:
+        """Return the header of a release of this study."""
+        return Header(self.questions, self.covariates, self.name, self.title)
+
+    def to_toml(self) -> str:
+        """Return the text of a study file that reads back as this study."""
+        lines = ["[study]", f"name = {_toml(self.name)}", f"title = {_toml(self.title)}"]
+        for question in self.questions:
+            lines += ["", f"[questions.{_key(question.name)}]"]
+            lines += [f"text = {_toml(question.text)}"] if question.text else []
+            lines += [f"choices = {_toml(question.channel.classes)}"]
+            if question.design_column is None:
+                lines += [f"channel = {_design(question.channel.to_spec())}"]
+            else:
+                lines += [f"design_column = {_toml(question.design_column)}"]
+                lines += [f"designs.{_key(n)} = {_design(d.to_spec())}" for n, d in question.designs.items()]
+        for covariate in self.covariates:
+            lines += ["", f"[covariates.{_key(covariate.name)}]", f"type = {_toml(covariate.type)}"]
+            lines += [f"levels = {_toml(covariate.levels)}"] if covariate.levels is not None else []
+            lines += ["missing = true"] if covariate.missing else []
+        return "\n".join(lines) + "\n"
+
+
+def _design(spec: Spec) -> str:
+    parameters = {name: value for name, value in spec.items() if name not in ("channel", "version", "classes")}
+    pairs = {"design": spec["channel"]} | parameters
+    return "{ " + ", ".join(f"{name} = {_toml(value)}" for name, value in pairs.items()) + " }"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    # Text, numbers and truth values are written alike in JSON and TOML, but for one control character.
+    return json.dumps(value, ensure_ascii=False, allow_nan=False).replace("\x7f", "\\u007f")
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml(name)

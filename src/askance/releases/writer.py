@@ -1,0 +1,185 @@
+"""Writing a release so that it is either there and whole, or not there at all."""
+
+import contextlib
+import os
+import secrets
+import shutil
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from askance.errors import InvalidInput, ReleaseError
+from askance.releases.header import Header
+from askance.releases.release import read_release
+
+ROW_GROUP_ROWS = 1 << 17
+
+
+class ReleaseWriter:
+    """Stream rows into a release.
+
+    Rows go to a hidden temporary file (or folder) beside the goal, which takes its name only when the
+    ``with`` block ends well. Otherwise it is removed, and whatever was there before stays as it was.
+
+    Parameters
+    ----------
+    path : path
+        The file, or the folder of part files if ``rows_per_part`` is given.
+    header : Header
+        What the rows are; their columns are ``header.schema``.
+    overwrite : bool
+        Replace what is there. Refused otherwise.
+    rows_per_part : int, optional
+        Write a folder of part files with this many rows each.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        header: Header,
+        *,
+        overwrite: bool = False,
+        rows_per_part: int | None = None,
+    ) -> None:
+        self.path = Path(path)
+        self.header = header
+        self.overwrite = overwrite
+        self.rows_per_part = rows_per_part
+        self.num_rows = 0
+        if rows_per_part is not None and rows_per_part < 1:
+            raise InvalidInput(f"rows_per_part={rows_per_part}", "at least 1")
+        if not self.path.parent.is_dir():
+            raise ReleaseError(
+                f"cannot write {self.path}: there is no folder {self.path.parent}", remedy="Make it first."
+            )
+        self._refuse_existing()
+        self._schema = header.schema.with_metadata(header.to_metadata())
+        self._temporary = self.path.parent / f".{self.path.name}.{secrets.token_hex(6)}.tmp"
+        self._file: pq.ParquetWriter | None = None
+        self._parts = 0
+        self._rows_in_part = 0
+        self._pending: list[pa.Table] = []
+        self._pending_rows = 0
+
+    def _refuse_existing(self) -> None:
+        if os.path.lexists(self.path) and not self.overwrite:
+            raise ReleaseError(
+                f"{self.path} exists already", remedy="Choose another name, or say overwrite (--overwrite)."
+            )
+        if self.path.is_dir() and any(self.path.iterdir()):
+            # Replacing a folder removes all that is in it: only ever an earlier release.
+            try:
+                read_release(self.path)
+            except ReleaseError as error:
+                raise ReleaseError(
+                    f"{self.path} is a folder that is not a release ({error})", remedy="Choose another name."
+                ) from error
+
+    def __enter__(self) -> Self:
+        if self.rows_per_part is not None:
+            self._temporary.mkdir()
+        return self
+
+    def write(self, rows: pa.Table | pa.RecordBatch) -> None:
+        """Add rows; their columns must be those of the header."""
+        table = rows if isinstance(rows, pa.Table) else pa.Table.from_batches([rows])
+        if table.schema.names != self._schema.names:
+            raise InvalidInput(f"rows with the columns {table.schema.names}", f"{self._schema.names}")
+        table = table.cast(self._schema)
+        self.num_rows += table.num_rows
+        self._pending.append(table)
+        self._pending_rows += table.num_rows
+        while self._pending_rows >= self._room():
+            self._write_group(self._room())
+
+    def _room(self) -> int:
+        """How many rows the next row group takes."""
+        if self.rows_per_part is None:
+            return ROW_GROUP_ROWS
+        return min(ROW_GROUP_ROWS, self.rows_per_part - self._rows_in_part)
+
+    def _write_group(self, rows: int) -> None:
+        # One dictionary for all batches of the group: a row group stores its labels once.
+        pending = pa.concat_tables(self._pending).unify_dictionaries()
+        group, rest = pending.slice(0, rows), pending.slice(rows)
+        if self._file is None:
+            self._file = self._open_part()
+        self._file.write_table(group, row_group_size=ROW_GROUP_ROWS)
+        self._pending, self._pending_rows = [rest], rest.num_rows
+        self._rows_in_part += group.num_rows
+        if self._rows_in_part == self.rows_per_part:
+            self._close_part()
+
+    def _open_part(self) -> pq.ParquetWriter:
+        labels = [field.name for field in self._schema if not pa.types.is_floating(field.type)]
+        return pq.ParquetWriter(self._part_path(), self._schema, compression="zstd", use_dictionary=labels)
+
+    def _part_path(self) -> Path:
+        if self.rows_per_part is None:
+            return self._temporary
+        return self._temporary / f"part-{self._parts:05d}.parquet"
+
+    def _close_part(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            _flush_to_disk(self._part_path())
+            self._file, self._rows_in_part = None, 0
+            self._parts += 1
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self._finish()
+        finally:
+            self._remove_temporary()
+
+    def _finish(self) -> None:
+        if self._pending_rows or not self.num_rows:
+            self._pending = self._pending or [self._schema.empty_table()]
+            self._write_group(max(self._pending_rows, 1))
+        self._close_part()
+        self._refuse_existing()
+        if self.path.is_dir() or (self.rows_per_part is not None and self.path.exists()):
+            # A folder cannot be replaced in one step: the earlier release is kept under a hidden
+            # name until the new one is in place.
+            earlier = self.path.parent / f".{self.path.name}.{secrets.token_hex(6)}.old.tmp"
+            os.replace(self.path, earlier)
+            try:
+                os.replace(self._temporary, self.path)
+            except OSError:
+                os.replace(earlier, self.path)
+                raise
+            _remove(earlier)
+        else:
+            os.replace(self._temporary, self.path)
+        _flush_to_disk(self.path.parent)
+
+    def _remove_temporary(self) -> None:
+        if self._file is not None:
+            # The sink may be the very thing that failed (a full disk).
+            with contextlib.suppress(OSError, pa.ArrowException):
+                self._file.close()
+        _remove(self._temporary)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _flush_to_disk(path: Path) -> None:
+    """Wait until the file or folder is really on disk, so that a power cut cannot leave an empty name."""
+    if os.name != "posix" and path.is_dir():
+        return
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

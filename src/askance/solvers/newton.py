@@ -1,0 +1,135 @@
+"""Newton's method in a trust region, for objectives that come as sums.
+
+The solver asks for value, gradient and information (minus the Hessian) at a point and never sees a record.
+Steps are measured in standard errors: in the metric of the information where that is positive, so the units
+of the features do not matter. The information of a marginal likelihood may be indefinite away from the
+optimum; the trust region then still gives a step that goes uphill.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+class Local(NamedTuple):
+    """The objective around a point."""
+
+    value: float
+    gradient: Floats
+    information: Floats
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Where the solver stopped."""
+
+    theta: Floats
+    local: Local
+    iterations: int
+    converged: bool
+    diverged: bool
+
+
+_CONVERGED = 1e-9  # remaining distance to the maximum, in standard errors
+_LAST_STEP = 1e-4  # below this, and shrinking quadratically, one more step is exact
+_SHRINKING = 0.02
+
+
+def maximise(
+    evaluate: Callable[[Floats], Local],
+    start: Floats,
+    *,
+    diverges: Callable[[Floats], bool] = lambda theta: False,
+    max_iterations: int = 200,
+) -> Solution:
+    """Maximise a smooth function.
+
+    Parameters
+    ----------
+    evaluate : function of theta
+        Returns value, gradient and information.
+    start : array
+    diverges : function of theta
+        Says when theta has gone so far that no finite maximiser can be meant.
+    max_iterations : int
+
+    Examples
+    --------
+    >>> def parabola(t):
+    ...     return Local(float(-((t - 3) ** 2).sum()), -2 * (t - 3), 2 * np.eye(len(t)))
+    >>> maximise(parabola, np.zeros(2)).theta
+    array([3., 3.])
+    """
+    theta, here = start, evaluate(start)
+    scale = _units(here.information)
+    radius = np.inf
+    previous = np.inf
+    for iteration in range(max_iterations):
+        if diverges(theta):
+            return Solution(theta, here, iteration, converged=False, diverged=True)
+        step, newton = _step(here, scale, radius)
+        gain = float(here.gradient @ step - 0.5 * step @ here.information @ step)
+        distance = np.sqrt(2 * max(gain, 0.0)) if newton else np.inf
+        noise = 1e-13 * abs(here.value)
+        if distance <= _CONVERGED:
+            return Solution(theta, here, iteration, converged=True, diverged=False)
+        if distance <= _LAST_STEP and distance <= _SHRINKING * previous:
+            return Solution(theta + step, here, iteration + 1, converged=True, diverged=False)
+        there = evaluate(theta + step)
+        gained = there.value - here.value
+        length = float(np.linalg.norm(step * scale))
+        if not np.isfinite(there.value) or (gained < 0.1 * gain and gain > noise):
+            radius = 0.25 * length
+            if not np.isfinite(there.value) or gained <= 0:
+                if radius <= 1e-14 * (1 + float(np.linalg.norm(theta * scale))):
+                    return Solution(theta, here, iteration, converged=False, diverged=False)
+                continue
+        elif gained > 0.75 * gain and not newton:
+            radius = 2 * length
+        elif gained < -noise:
+            # The predicted gain is below rounding, and so is what is left to gain.
+            return Solution(theta, here, iteration, converged=True, diverged=False)
+        theta, here, previous = theta + step, there, distance
+    return Solution(theta, here, max_iterations, converged=False, diverged=diverges(theta))
+
+
+def _units(information: Floats) -> Floats:
+    """One over the standard error of each parameter alone: what makes steps comparable."""
+    diagonal = np.diag(information)
+    curved = diagonal > 0
+    typical = float(np.median(diagonal[curved])) if curved.any() else 1.0
+    return np.sqrt(np.where(curved, diagonal, typical))
+
+
+def _step(here: Local, scale: Floats, radius: float) -> tuple[Floats, bool]:
+    """Maximise the quadratic model inside the trust region; also say whether the plain Newton step fits."""
+    values, vectors = np.linalg.eigh(here.information / np.outer(scale, scale))
+    gradient = vectors.T @ (here.gradient / scale)
+    floor = 1e-13 * max(float(np.abs(values).max(initial=0.0)), 1e-300)
+    flat = (np.abs(values) <= floor) & (np.abs(gradient) <= 1e-9 * (1 + np.abs(gradient).max(initial=0.0)))
+    if np.all((values > floor) | flat):
+        full = np.where(flat, 0.0, gradient / np.where(flat, 1.0, values))
+        if np.linalg.norm(full) <= radius:
+            return (vectors @ full) / scale, True
+    reach = radius if np.isfinite(radius) else 0.5 * float(np.linalg.norm(scale))
+    shift = _shift_for(values, gradient, reach)
+    return (vectors @ (gradient / np.maximum(values + shift, 1e-300))) / scale, False
+
+
+def _shift_for(values: Floats, gradient: Floats, reach: float) -> float:
+    """Find s with |gradient / (values + s)| = reach: the curvature to add so that the step just fits."""
+    size = float(np.linalg.norm(gradient))
+    low = max(0.0, -float(values.min())) + 1e-12 * max(size / reach, 1e-300)
+    high = max(0.0, -float(values.min())) + size / reach + 1e-300
+    for _ in range(80):
+        middle = 0.5 * (low + high)
+        if np.linalg.norm(gradient / (values + middle)) > reach:
+            low = middle
+        else:
+            high = middle
+    return high

@@ -1,0 +1,43 @@
+"""Mergeable sums: the only thing that an engine knows how to compute.
+
+A statistic is a recipe for a sum over records. ``empty`` is the neutral element, ``observe`` the sum over one
+batch, ``merge`` the sum of two; so rows may be split in any way, over threads, files or machines.
+"""
+
+from typing import NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askance.entropy.draws import Codes
+
+Value = TypeVar("Value")
+
+
+class Records(NamedTuple):
+    """A batch of records as statistics see them."""
+
+    features: NDArray[np.float64]  # n x d, without intercept
+    codes: Codes  # n report codes: row numbers of the channel's matrix
+    weights: NDArray[np.float64] | None = None  # n, or None for all ones
+
+    def __len__(self) -> int:
+        return int(self.codes.shape[0])
+
+    def rows(self, start: int, stop: int) -> "Records":
+        """Return the records of a range of rows, without copying."""
+        weights = None if self.weights is None else self.weights[start:stop]
+        return Records(self.features[start:stop], self.codes[start:stop], weights)
+
+
+class Statistic(Protocol[Value]):
+    """A sum over records with values of type ``Value``."""
+
+    def empty(self) -> Value:
+        """The sum over no records."""
+
+    def observe(self, records: Records) -> Value:
+        """The sum over one batch."""
+
+    def merge(self, first: Value, second: Value) -> Value:
+        """The sum over both; associative and commutative."""

@@ -1,0 +1,26 @@
+"""Batches in pieces that fit a core's cache, so that a pass reads the data from memory once."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askance.statistics.base import Records
+
+BLOCK_ROWS = 4096
+
+
+def blocks(records: Records) -> Iterator[Records]:
+    """Cut a batch into cache-sized blocks."""
+    for start in range(0, len(records), BLOCK_ROWS):
+        yield records.rows(start, start + BLOCK_ROWS)
+
+
+def with_intercept(features: NDArray[np.float64], intercept: bool) -> NDArray[np.float64]:
+    """Return the features with a leading column of ones, or as they are."""
+    if not intercept:
+        return features
+    rows = np.empty((features.shape[0], features.shape[1] + 1))
+    rows[:, 0] = 1.0
+    rows[:, 1:] = features
+    return rows

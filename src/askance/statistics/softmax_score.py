@@ -1,0 +1,109 @@
+"""Objective, score and information of the softmax model under a finite channel: where model and channel meet.
+
+Two objectives, both sums over records (METHOD section 3), with eta the logits of record i and A its log-partition:
+
+- moments:  sum_k R[k, o_i] eta_k - A,     concave; R is the channel's unbiasing matrix;
+- marginal: log sum_k S[o_i, k] p(k | x_i), the likelihood of the report; S is the channel's matrix.
+
+For one parameter value each is a statistic, so a solver needs nothing but an engine's ``reduce``.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askance.statistics.base import Records
+from askance.statistics.blocks import blocks, with_intercept
+from askance.statistics.softmax_kernel import differentiate
+
+Floats = NDArray[np.float64]
+Method = Literal["marginal", "moments"]
+
+_NO_WEIGHTS = np.empty(0)
+
+
+class ScoreSums(NamedTuple):
+    """Sums over records, at one parameter value. Parameters are flattened class by class."""
+
+    rows: int
+    weight: float
+    objective: float
+    gradient: Floats
+    information: Floats  # minus the Hessian
+    outer: Floats | None  # sum of squared-weight score outer products, for sandwich covariances
+
+
+@dataclass(frozen=True, eq=False)
+class SoftmaxScore:
+    """Objective, gradient and information at ``theta``.
+
+    Parameters
+    ----------
+    theta : array, K-1 x p
+        Parameters against the reference class; column 0 is the intercept if there is one.
+    table : array, report codes x K
+        The channel's matrix S (marginal) or the transposed unbiasing matrix R' (moments).
+    method : "marginal" or "moments"
+    intercept : bool
+    with_outer : bool
+        Also sum the outer products of the scores.
+    """
+
+    theta: Floats
+    table: Floats
+    method: Method
+    intercept: bool
+    with_outer: bool = False
+
+    def empty(self) -> ScoreSums:
+        size = self.theta.size
+        outer = np.zeros((size, size)) if self.with_outer else None
+        return ScoreSums(0, 0.0, 0.0, np.zeros(size), np.zeros((size, size)), outer)
+
+    def merge(self, first: ScoreSums, second: ScoreSums) -> ScoreSums:
+        outer = None if first.outer is None or second.outer is None else first.outer + second.outer
+        return ScoreSums(
+            first.rows + second.rows,
+            first.weight + second.weight,
+            first.objective + second.objective,
+            first.gradient + second.gradient,
+            first.information + second.information,
+            outer,
+        )
+
+    def observe(self, records: Records) -> ScoreSums:
+        total = self.empty()
+        for block in blocks(records):
+            total = self.merge(total, self._observe_block(block))
+        return total
+
+    def _observe_block(self, records: Records) -> ScoreSums:
+        rows = with_intercept(records.features, self.intercept)
+        free = self.theta.shape[0]
+        score = np.empty((len(records), free))
+        curvature = np.empty((len(records), free * (free + 1) // 2))
+        weights = _NO_WEIGHTS if records.weights is None else records.weights
+        objective = differentiate(
+            rows @ self.theta.T, records.codes, self.table, weights, self.method == "marginal", score, curvature
+        )
+        weight = float(len(records)) if records.weights is None else float(weights.sum())
+        gradient = (score.T @ rows).ravel()
+        outer = self._outer(rows, score) if self.with_outer else None
+        return ScoreSums(len(records), weight, objective, gradient, self._information(rows, curvature), outer)
+
+    def _information(self, rows: Floats, curvature: Floats) -> Floats:
+        classes, width = self.theta.shape
+        information = np.empty((classes, width, classes, width))
+        pairs = [(j, k) for j in range(classes) for k in range(j + 1)]
+        for number, (j, k) in enumerate(pairs):
+            block = (rows * curvature[:, number, None]).T @ rows
+            information[j, :, k, :] = block
+            information[k, :, j, :] = block.T
+        return information.reshape(classes * width, classes * width)
+
+    def _outer(self, rows: Floats, weighted_score: Floats) -> Floats:
+        scores = (weighted_score[:, :, None] * rows[:, None, :]).reshape(rows.shape[0], -1)
+        outer: Floats = scores.T @ scores
+        return outer

@@ -1,0 +1,77 @@
+"""The estimators behave as scikit-learn's own: its checks, pipelines, model selection."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import askance as ask
+
+
+@pytest.mark.filterwarnings("ignore::askance.AskanceWarning")
+@parametrize_with_checks([ask.IndirectClassifier(), ask.IndirectClassifier(method="moments", ridge=1.0)])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def survey(n=3000, seed=0):
+    rng = np.random.default_rng(seed)
+    age = rng.uniform(18, 70, n)
+    school = rng.choice(["north", "south", "west"], n)
+    logit = (age - 40) / 10 + (school == "south")
+    truth = np.where(rng.random(n) < 1 / (1 + np.exp(-logit)), "yes", "no")
+    channel = ask.Warner(0.85)
+    return pd.DataFrame({"age": age, "school": school}), truth, channel.simulate(truth, rng), channel
+
+
+def test_in_a_pipeline_with_mixed_columns():
+    frame, truth, reports, channel = survey()
+    columns = ColumnTransformer(
+        [("age", StandardScaler(), ["age"]), ("school", OneHotEncoder(drop="first"), ["school"])]
+    )
+    model = make_pipeline(columns, ask.IndirectClassifier(channel)).fit(frame, reports)
+    assert np.mean(model.predict(frame) == truth) > 0.7
+    assert model.score(frame, reports) == pytest.approx(np.mean(model.predict(frame) == truth), abs=0.05)
+    assert model[-1].coef_[0][0] == pytest.approx(frame["age"].std() / 10, abs=0.3)
+
+
+def test_grid_search_selects_without_the_truth():
+    rng = np.random.default_rng(1)
+    x = rng.uniform(-2, 2, (6000, 1))
+    truth = np.where(rng.random(6000) < 1 / (1 + np.exp(-3 * (x[:, 0] ** 2 - 1.3))), "yes", "no")
+    channel = ask.RandomizedResponse(["no", "yes"], epsilon=2.0)
+    reports = channel.simulate(truth, rng)
+    pipeline = make_pipeline(PolynomialFeatures(include_bias=False), ask.IndirectClassifier(channel))
+    grid = GridSearchCV(
+        pipeline, {"polynomialfeatures__degree": [1, 2], "indirectclassifier__method": ["marginal", "moments"]}
+    )
+    grid.fit(x, reports)
+    assert grid.best_params_["polynomialfeatures__degree"] == 2
+    assert grid.best_score_ == pytest.approx(np.mean(grid.predict(x) == truth), abs=0.05)
+
+
+def test_cross_validation_and_clone():
+    frame, _, reports, channel = survey()
+    estimator = ask.IndirectClassifier(channel, ridge=1.0)
+    assert clone(estimator).get_params() == estimator.get_params()
+    scores = cross_val_score(estimator, frame[["age"]], reports, cv=3)
+    assert scores.mean() == pytest.approx(0.72, abs=0.06)
+
+
+def test_designs_are_routed_through_model_selection():
+    frame, truth, _, _ = survey()
+    rng = np.random.default_rng(3)
+    channel = ask.DesignPerRow({"cards": ask.Warner(0.8), "direct": ask.Identity()})
+    design = rng.choice(["cards", "direct"], size=len(frame))
+    reports = channel.simulate(truth, rng, design)
+    with sklearn.config_context(enable_metadata_routing=True):
+        estimator = ask.IndirectClassifier(channel).set_fit_request(design=True).set_score_request(design=True)
+        grid = GridSearchCV(estimator, {"ridge": [0.0, 10.0]}, cv=KFold(3))
+        grid.fit(frame[["age"]], reports, design=design)
+    assert grid.best_score_ == pytest.approx(0.72, abs=0.06)
