@@ -252,7 +252,7 @@ def test_wrong_shapes_are_refused(column, message):
         ([("a",), "b"], r"\('a',\)"),
         ({"no", "yes"}, "no order"),
     ],
-    ids=repr,
+    ids=lambda value: f"{type(value).__name__} {sorted(value)}" if isinstance(value, set) else repr(value),
 )
 def test_bad_labels_are_refused(labels, message):
     with pytest.raises(InvalidInput, match=message):

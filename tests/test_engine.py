@@ -8,7 +8,7 @@ import pytest
 import askance as ask
 from askance.engines.base import engine_from
 from askance.engines.local import LocalEngine
-from askance.engines.sources import ArraySource, concatenate, held_in_memory, sample
+from askance.engines.sources import ArraySource, concatenate, held_in_memory, thinned
 from askance.statistics.base import Records
 from askance.statistics.features import FeatureMoments
 
@@ -37,7 +37,7 @@ class Part:
     def num_rows(self):
         return len(self.source.batches[self.number])
 
-    def records(self):
+    def load(self):
         with self.source.lock:
             self.source.reads += 1
         if self.number == self.source.fail_at:
@@ -95,7 +95,9 @@ def test_a_progress_bar_does_not_change_the_result(capsys):
 
 def test_a_sample_is_spread_over_the_whole():
     records = Records(np.arange(100_000.0)[:, None], np.zeros(100_000, dtype=int))
-    looked_at = sample(ArraySource(records, 1000), 500).data.features[:, 0]
+    look = thinned(ArraySource(records, 1000), 500)
+    looked_at = np.concatenate([part.load().features[:, 0] for part in look.partitions()])
+    assert look.num_rows == len(looked_at)
     assert 250 <= len(looked_at) <= 1000
     assert looked_at.min() < 5_000
     assert looked_at.max() > 95_000

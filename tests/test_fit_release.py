@@ -7,6 +7,7 @@ import pytest
 import statsmodels.formula.api as smf
 
 import askance as ask
+from askance.engines.local import LocalEngine
 from askance.releases.header import Covariate, Header, Question
 
 
@@ -56,12 +57,12 @@ def test_however_the_release_is_split_it_is_the_fit_of_the_arrays(survey, parts,
     )
 
 
-def test_streaming_from_disk_gives_the_same_as_reading_once(survey, tmp_path, monkeypatch):
+def test_streaming_from_disk_gives_the_same_as_reading_once(survey, tmp_path):
     frame, channel = survey
     release = released(frame, channel, 400, tmp_path / "release")
     once = ask.IndirectClassifier().fit_release(release, formula="cheated ~ age + C(school)")
-    monkeypatch.setattr("askance.estimators.indirect_classifier.MEMORY_FOR_RECORDS", 0)
-    streamed = ask.IndirectClassifier().fit_release(release, formula="cheated ~ age + C(school)")
+    engine = LocalEngine(memory=0)
+    streamed = ask.IndirectClassifier().fit_release(release, engine, formula="cheated ~ age + C(school)")
     np.testing.assert_allclose(streamed.parameters_, once.parameters_, rtol=1e-9)
 
 
@@ -99,6 +100,15 @@ def test_transforms_that_learn_from_a_continuous_column_see_all_of_it(survey, ri
     fitted = ask.IndirectClassifier().fit_release(release, formula=f"cheated ~ {right}")
     plain = ask.IndirectClassifier().fit_release(release, formula="cheated ~ income + I(income ** 2)")
     np.testing.assert_allclose(fitted.log_likelihood_, plain.log_likelihood_, rtol=1e-10)
+
+
+def test_a_formula_that_mixes_rows_is_refused_where_it_would_be_wrong(survey, tmp_path):
+    frame, channel = survey
+    split = released(frame, channel, 171, tmp_path / "release")
+    for right in ("I(age - age.mean())", "I(age / np.max(age))"):
+        with pytest.raises(ask.InvalidInput, match="mixes rows"):
+            ask.IndirectClassifier().fit_release(split, formula=f"cheated ~ {right}")
+        ask.IndirectClassifier().fit_release(released(frame, channel), formula=f"cheated ~ {right}")
 
 
 def test_weights_come_from_a_column(survey):

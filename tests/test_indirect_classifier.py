@@ -251,6 +251,22 @@ def test_separated_classes_give_a_warning_and_a_finite_answer():
     assert fitted.score(X, (X[:, 0] > 0).astype(int)) == 1.0
 
 
+@pytest.mark.parametrize("method", ["marginal", "moments"])
+def test_one_separated_level_is_found_and_named(method):
+    """Everybody in a rare group says no: the group's coefficient has no finite estimate, the others have."""
+    channel = ask.Warner(0.8)
+    X, _, reports, _ = sample(channel, n=3000)
+    rare = np.arange(3000) < 25
+    frame = pd.DataFrame({"age": X[:, 0], "income": X[:, 1], "rare": rare.astype(float)})
+    reports = np.where(rare, "no", reports)
+    with pytest.warns(ask.AskanceWarning, match="no finite estimate of .*'rare'"):
+        fitted = ask.IndirectClassifier(channel, method=method).fit(frame, reports)
+    assert np.isfinite(fitted.summary().values).all()
+    assert fitted.standard_errors_.max() < 100
+    without = ask.IndirectClassifier(channel, method=method).fit(X[~rare], reports[~rare])
+    np.testing.assert_allclose(fitted.coef_[0, :2], without.coef_[0], rtol=0.15)
+
+
 def test_the_shrinkage_of_last_resort_vanishes_against_n():
     strengths = []
     for n in (200, 3200):

@@ -13,12 +13,12 @@ import pyarrow as pa
 import pytest
 
 import askance as ask
+from askance.estimators.numbers import decimals_for, number, p_value, percent
 from askance.estimators.summary import Summary
 from askance.releases.header import Covariate, Header, Question
 from askance.reports.analysis import analyse
 from askance.reports.figures import coefficient_plot, prevalence_plot
 from askance.reports.html import report_html, write_report
-from askance.reports.numbers import decimals_for, number, p_value, percent
 from askance.reports.text import report_text
 
 EVIL = "<script>alert('x')</script> & \"more\" $x^2$"

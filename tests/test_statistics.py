@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,6 +13,7 @@ from askance.models.softmax import posterior, symmetric
 from askance.statistics.base import Records
 from askance.statistics.features import FeatureMoments
 from askance.statistics.frequencies import ReportFrequencies
+from askance.statistics.levels import ColumnLevels
 from askance.statistics.softmax_score import SoftmaxScore
 
 
@@ -105,6 +107,21 @@ def test_score_information_and_outer_products_are_the_derivatives(method, classe
     np.testing.assert_allclose(sums.information, -oracles.numeric_gradient(gradient, flat_theta, 1e-3), atol=1e-5)
     assert sums.rows == len(records)
     np.testing.assert_allclose(sums.weight, weights.sum())
+
+
+def test_levels_obey_the_laws_of_sums_and_stop_at_a_limit():
+    statistic = ColumnLevels(("school", "age"), 3)
+    tables = [
+        pa.table({"school": ["n", "s"], "age": [1, 2]}),
+        pa.table({"school": ["s", None], "age": [2, 3]}),
+        pa.table({"school": ["w", "w"], "age": [4, 5]}),
+    ]
+    a, b, c = map(statistic.observe, tables)
+    whole = statistic.observe(pa.concat_tables(tables))
+    assert statistic.merge(a, statistic.merge(b, c)) == statistic.merge(statistic.merge(c, a), b) == whole
+    assert statistic.merge(statistic.empty(), a) == a
+    assert whole["school"] == (frozenset({"n", "s", "w"}), 1)
+    assert whole["age"] == (None, 0)
 
 
 def test_extreme_logits_stay_finite():

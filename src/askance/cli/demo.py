@@ -187,7 +187,7 @@ def estimates(report: "Report", *, naive: bool = False) -> dict[str, Sequence[fl
 
 def _side_by_side(known: Mapping[str, float], marginal: "Report", moments: "Report") -> list[str]:
     from askance.estimators.aligned import aligned
-    from askance.reports.numbers import number
+    from askance.estimators.numbers import number
 
     likely, unbiased, naive = estimates(marginal), estimates(moments), estimates(marginal, naive=True)
     rows, inside = [], 0

@@ -3,16 +3,17 @@
 import os
 import sys
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
 
-from askance.engines.sources import RecordPartition, Source
+from askance.engines.sources import RecordSource, Source, SourcePartition, held_in_memory
 from askance.statistics.base import Statistic
 
+Batch = TypeVar("Batch")
 Value = TypeVar("Value")
 
 
@@ -26,19 +27,25 @@ class LocalEngine:
         How many; one per available core if not given.
     progress : bool
         Show a progress bar on standard error when it is a terminal.
+    memory : int
+        Records that decode to fewer bytes than this are read once and kept during a fit.
     """
 
     threads: int | None = None
     progress: bool = False
+    memory: int = 1 << 28
 
-    def reduce(self, statistic: Statistic[Value], source: Source) -> Value:
+    def hold(self, source: RecordSource) -> RecordSource:
+        return held_in_memory(source, self.memory)
+
+    def reduce(self, statistic: Statistic[Batch, Value], source: Source[Batch]) -> Value:
         parts = source.partitions()
         workers = min(self.threads or available_cores(), len(parts))
         total = statistic.empty()
         with self._bar(len(parts)) as advance:
             if workers <= 1:
                 for part in parts:
-                    total = statistic.merge(total, statistic.observe(part.records()))
+                    total = statistic.merge(total, statistic.observe(part.load()))
                     advance()
                 return total
             # Threads share the cores already: the linear algebra below them must not start more.
@@ -61,14 +68,16 @@ class LocalEngine:
             yield lambda: progress.advance(task)
 
 
-def _in_order(pool: ThreadPoolExecutor, statistic: Statistic[Value], parts: Any, ahead: int) -> Iterator[Value]:
+def _in_order(
+    pool: ThreadPoolExecutor, statistic: Statistic[Batch, Value], parts: Sequence[SourcePartition[Batch]], ahead: int
+) -> Iterator[Value]:
     """Yield sums in the order of the partitions, with at most ``ahead`` of them under way.
 
     The order makes results repeatable to the last bit; the bound keeps memory bounded.
     """
 
-    def observe(part: RecordPartition) -> Value:
-        return statistic.observe(part.records())
+    def observe(part: SourcePartition[Batch]) -> Value:
+        return statistic.observe(part.load())
 
     waiting: deque[Future[Value]] = deque()
     try:

@@ -2,35 +2,42 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
 from askance.statistics.base import Records
 
 PARTITION_ROWS = 1 << 16
+_PARTS_LOOKED_AT = 16
 
 
-class RecordPartition(Protocol):
-    """A part of the records: small to hold and to send, read on demand."""
+Batch = TypeVar("Batch", covariant=True)
+
+
+class SourcePartition(Protocol[Batch]):
+    """A part of the rows: small to hold and to send, read on demand."""
 
     @property
     def num_rows(self) -> int:
-        """How many records there are."""
+        """How many rows there are."""
 
-    def records(self) -> Records:
+    def load(self) -> Batch:
         """Read them."""
 
 
-class Source(Protocol):
-    """All records of a data set, in partitions."""
+class Source(Protocol[Batch]):
+    """All rows of a data set, in partitions."""
 
-    def partitions(self) -> Sequence[RecordPartition]:
-        """The parts; together they hold every record once."""
+    def partitions(self) -> Sequence[SourcePartition[Batch]]:
+        """The parts; together they hold every row once."""
 
     @property
     def num_rows(self) -> int:
-        """How many records there are in all."""
+        """How many rows there are in all."""
+
+
+RecordSource: TypeAlias = Source[Records]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +52,7 @@ class ArrayPartition:
     def num_rows(self) -> int:
         return self.stop - self.start
 
-    def records(self) -> Records:
+    def load(self) -> Records:
         return self.source.rows(self.start, self.stop)
 
 
@@ -65,19 +72,44 @@ class ArraySource:
         return [ArrayPartition(self.data, start, min(start + self.partition_rows, self.num_rows)) for start in starts]
 
 
-def sample(source: Source, rows: int) -> ArraySource:
-    """Return about ``rows`` records spread evenly over a source: a cheap look at the whole."""
+@dataclass(frozen=True)
+class ThinnedPartition:
+    """Every so many-th record of a partition; thinned where it is read."""
+
+    part: SourcePartition[Records]
+    stride: int
+
+    @property
+    def num_rows(self) -> int:
+        return -(-self.part.num_rows // self.stride)
+
+    def load(self) -> Records:
+        whole = self.part.load()
+        every = slice(None, None, self.stride)
+        weights = None if whole.weights is None else whole.weights[every].copy()
+        return Records(whole.features[every].copy(), whole.codes[every].copy(), weights)
+
+
+@dataclass(frozen=True, eq=False)
+class ThinnedSource:
+    """A cheap look at the whole: some records of some partitions, spread evenly."""
+
+    parts: tuple[ThinnedPartition, ...]
+
+    @property
+    def num_rows(self) -> int:
+        return sum(part.num_rows for part in self.parts)
+
+    def partitions(self) -> tuple[ThinnedPartition, ...]:
+        return self.parts
+
+
+def thinned(source: RecordSource, rows: int) -> ThinnedSource:
+    """Return about ``rows`` records spread evenly over a source."""
     parts = source.partitions()
-    most_parts = max(1, min(len(parts), 16))
-    chosen = [parts[i] for i in np.linspace(0, len(parts) - 1, most_parts).astype(int)]
+    chosen = [parts[i] for i in np.linspace(0, len(parts) - 1, min(len(parts), _PARTS_LOOKED_AT)).astype(int)]
     stride = max(1, sum(part.num_rows for part in chosen) // rows)
-    looked_at = [part.records() for part in chosen]
-    every = [Records(r.features[::stride], r.codes[::stride], _every(r, stride)) for r in looked_at]
-    return ArraySource(concatenate(every))
-
-
-def _every(records: Records, stride: int) -> "np.ndarray[tuple[int], np.dtype[np.float64]] | None":
-    return None if records.weights is None else records.weights[::stride]
+    return ThinnedSource(tuple(ThinnedPartition(part, stride) for part in chosen))
 
 
 def concatenate(parts: Sequence[Records]) -> Records:
@@ -90,14 +122,14 @@ def concatenate(parts: Sequence[Records]) -> Records:
     )
 
 
-def held_in_memory(source: Source, limit_bytes: int) -> Source:
+def held_in_memory(source: RecordSource, limit_bytes: int) -> RecordSource:
     """Read a source once for all if it fits in ``limit_bytes``: iterative fits then read no file twice."""
     if isinstance(source, ArraySource) or not source.num_rows:
         return source
     parts = source.partitions()
     first = next(part for part in parts if part.num_rows)
-    records = first.records()
+    records = first.load()
     bytes_a_row = sum(array.nbytes for array in records if array is not None) / len(records)
     if bytes_a_row * source.num_rows > limit_bytes:
         return source
-    return ArraySource(concatenate([records if part is first else part.records() for part in parts]))
+    return ArraySource(concatenate([records if part is first else part.load() for part in parts]))

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from askance.engines.base import Engine
 from askance.errors import InvalidInput
-from askance.estimators.records import checked_columns, missing_covariate
+from askance.estimators.records import ReleaseColumns, checked_columns, missing_covariate
 from askance.releases.release import Release
+from askance.statistics.levels import ColumnLevels
 
 _ROWS_AT_ONCE = 2_000_000
 _MOST_LEVELS = 1000
@@ -74,13 +75,13 @@ class FormulaColumns:
     _spec: Any
 
     @classmethod
-    def learn(cls, formula: Formula, release: Release) -> "FormulaColumns":
+    def learn(cls, formula: Formula, release: Release, engine: Engine) -> "FormulaColumns":
         """Parse a formula against a release: find its columns, their levels, and the features' names."""
         from formulaic.errors import FormulaicError
 
         _, right = formula.sides()
         columns = checked_columns(release, formula.columns())
-        levels = _levels(release, columns)
+        levels = _levels(release, columns, engine)
         try:
             spec = _spec(right, _prototype(release, columns, levels))
             if any(spec.transform_state.values()):
@@ -96,12 +97,28 @@ class FormulaColumns:
         features = tuple(name for name in names if name != "Intercept")
         if not names:
             raise InvalidInput(f"the formula {formula.text!r}", "covariates or an intercept right of ~")
-        return cls(columns, features, "Intercept" in names, levels, spec)
+        made = cls(columns, features, "Intercept" in names, levels, spec)
+        made._refuse_aggregates(formula, release)
+        return made
+
+    def _refuse_aggregates(self, formula: Formula, release: Release) -> None:
+        """Refuse ``age - age.mean()`` and the like, which would take the mean of each partition for that of all."""
+        parts = [part for part in release.partitions() if part.num_rows > 1]
+        if len(parts) < 2:
+            return
+        rows = parts[0].read(list(self.columns)).slice(0, 1000)
+        half = rows.num_rows // 2
+        if not np.allclose(self.matrix(rows)[half:], self.matrix(rows.slice(half)), rtol=1e-9, atol=0):
+            raise InvalidInput(
+                f"the formula {formula.text!r} mixes rows, and the release has {len(parts)} parts",
+                "terms that are computed row by row, or transforms that remember, such as center(), scale(), poly()",
+            )
 
     def matrix(self, table: pa.Table) -> NDArray[np.float64]:
         if table.num_rows == 0 or not self.names:
             return np.empty((table.num_rows, len(self.names)))
-        frame = self._spec.get_model_matrix(_frame(table.select(list(self.columns)), self._levels))
+        with np.errstate(all="ignore"):  # what is not finite is refused below, by name
+            frame = self._spec.get_model_matrix(_frame(table.select(list(self.columns)), self._levels))
         matrix = frame[list(self.names)].to_numpy(dtype=float)
         if not np.isfinite(matrix).all():
             worst = int((~np.isfinite(matrix)).any(axis=0).argmax())
@@ -123,25 +140,18 @@ def _refuse_too_large(release: Release, transforms: str) -> None:
         )
 
 
-def _levels(release: Release, columns: tuple[str, ...]) -> dict[str, tuple[Any, ...]]:
-    """Collect the sorted levels of every column over all partitions; a column of very many values has none."""
-    found: dict[str, set[Any]] = {name: set() for name in columns}
-    for part in release.partitions():
-        table = part.read(list(columns))
-        for name in columns:
-            column = table[name]
-            if column.null_count:
-                raise missing_covariate(name, column.null_count)
-            if name in found:
-                found[name].update(pc.unique(column).to_pylist())
-                if len(found[name]) > _MOST_LEVELS:
-                    if not _is_number(column.type):
-                        raise InvalidInput(
-                            f"the column {name!r} has more than {_MOST_LEVELS} levels",
-                            "a number, or a category with fewer levels",
-                        )
-                    del found[name]
-    return {name: tuple(sorted(values)) for name, values in found.items()}
+def _levels(release: Release, columns: tuple[str, ...], engine: Engine) -> dict[str, tuple[Any, ...]]:
+    """Collect the sorted levels of every column over all partitions; a number of very many values has none."""
+    found = engine.reduce(ColumnLevels(columns, _MOST_LEVELS), ReleaseColumns(release, columns))
+    for name, levels in found.items():
+        if levels.missing:
+            raise missing_covariate(name, levels.missing)
+        if levels.values is None and not _is_number(release.schema.field(name).type):
+            raise InvalidInput(
+                f"the column {name!r} has more than {_MOST_LEVELS} levels",
+                "a number, or a category with fewer levels",
+            )
+    return {name: tuple(sorted(levels.values)) for name, levels in found.items() if levels.values is not None}
 
 
 def _prototype(release: Release, columns: tuple[str, ...], levels: dict[str, tuple[Any, ...]]) -> Any:

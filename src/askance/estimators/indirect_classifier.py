@@ -14,12 +14,12 @@ from askance.channels.base import LabelChannel
 from askance.channels.design_per_row import DesignPerRow
 from askance.channels.finite import Identity
 from askance.engines.base import Engine, engine_from
-from askance.engines.sources import ArraySource, Source, held_in_memory
+from askance.engines.sources import ArraySource, RecordSource
 from askance.errors import InvalidInput, NotAvailable
 from askance.estimators.formula import Formula, FormulaColumns
-from askance.estimators.records import FeatureReader, NumericColumns, ReleaseRecords, checked_columns
+from askance.estimators.records import FeatureReader, NumericColumns, checked_columns, records_of
 from askance.estimators.saving import JsonModel
-from askance.estimators.softmax_fit import SoftmaxFit, SoftmaxProblem
+from askance.estimators.softmax_fit import SoftmaxFit, SoftmaxProblem, parameter_names
 from askance.estimators.summary import Summary, standard_errors, summarise
 from askance.models.softmax import posterior, symmetric
 from askance.releases.release import Release, read_release
@@ -27,8 +27,6 @@ from askance.solvers.em import class_probabilities, expectation_maximisation
 from askance.statistics.base import Records
 
 Floats = NDArray[np.float64]
-
-MEMORY_FOR_RECORDS = 1 << 28  # a release that decodes to less than 256 MiB is read once
 
 
 class IndirectClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -159,25 +157,23 @@ class IndirectClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: ig
         if self.base_estimator is not None:
             raise InvalidInput("fit_release with a base_estimator", "base_estimator=None", "Use fit(X, reports).")
         release = release if isinstance(release, Release) else read_release(release)
-        question, reader, intercept = self._read_as(release, question, formula, features, weight)
-        asked = release.question(question)
+        engine = engine_from(engine)
+        question, reader, intercept = self._read_as(release, engine, question, formula, features, weight)
         if self.channel is not None and as_channel(self.channel) != release.channel(question):
             raise InvalidInput(
                 f"this estimator has {self.channel!r}, but the release was made with {release.channel(question)!r}",
                 "the release's own channel",
                 "Leave channel=None: a release says how its answers were hidden.",
             )
-        columns = [weight] if weight else []
-        checked_columns(release, columns)
-        source = ReleaseRecords(release, question, release.channel(question), reader, asked.design_column, weight)
-        held = held_in_memory(source, MEMORY_FOR_RECORDS)
+        source = records_of(release, question, reader, weight)
         self.feature_names_in_ = np.array(reader.names, dtype=object)
         self.n_features_in_ = len(reader.names)
-        return self._fit_source(held, source.channel, engine_from(engine), list(reader.names), intercept)
+        return self._fit_source(engine.hold(source), source.decoder.channel, engine, list(reader.names), intercept)
 
     def _read_as(
         self,
         release: Release,
+        engine: Engine,
         question: str | None,
         formula: str | None,
         features: Sequence[str] | None,
@@ -195,11 +191,11 @@ class IndirectClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: ig
         if question not in (None, left):
             raise InvalidInput(f"the question {question!r} and the formula {formula!r}", "the same question in both")
         name = release.question(left).name
-        made = FormulaColumns.learn(parsed, release)
+        made = FormulaColumns.learn(parsed, release, engine)
         return name, made, made.intercept and self.fit_intercept
 
     def _fit_source(
-        self, source: Source, channel: LabelChannel, engine: Engine, names: list[str], intercept: bool
+        self, source: RecordSource, channel: LabelChannel, engine: Engine, names: list[str], intercept: bool
     ) -> Self:
         ridge = None if self.ridge == "auto" else float(self.ridge)
         method: Any = self.method
@@ -215,7 +211,7 @@ class IndirectClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: ig
         self.intercept_ = rows[:, 0].copy() if intercept else np.zeros(len(rows))
         self.coef_ = rows[:, int(intercept) :].copy()
         self.parameters_ = theta.ravel()
-        self.parameter_names_ = _parameter_names(channel, names, intercept)
+        self.parameter_names_ = parameter_names(channel, names, intercept)
         self.covariance_sandwich_ = fit.sandwich_covariance
         self.covariance_information_ = fit.information_covariance
         robust = self.covariance == "sandwich" or fit.information_covariance is None
@@ -401,10 +397,3 @@ def _weights(sample_weight: Any, X: Floats) -> Floats | None:
 def _class_array(channel: LabelChannel) -> NDArray[Any]:
     kinds = {type(label) for label in channel.classes}
     return np.array(channel.classes, dtype=None if len(kinds) == 1 else object)
-
-
-def _parameter_names(channel: LabelChannel, names: list[str], intercept: bool) -> tuple[str, ...]:
-    columns = [*(["Intercept"] if intercept else []), *names]
-    if len(channel.classes) == 2:
-        return tuple(columns)
-    return tuple(f"{label}: {column}" for label in channel.classes[1:] for column in columns)

@@ -14,7 +14,7 @@ from askance.engines.base import Engine, engine_from
 from askance.engines.sources import ArraySource
 from askance.errors import AskanceWarning, InvalidInput
 from askance.estimators.indirect_classifier import as_channel
-from askance.estimators.records import NumericColumns, ReleaseRecords
+from askance.estimators.records import NumericColumns, records_of
 from askance.estimators.saving import JsonModel
 from askance.estimators.summary import Summary, standard_errors, summarise
 from askance.releases.release import Release, read_release
@@ -81,10 +81,8 @@ class Prevalence(JsonModel, BaseEstimator):  # type: ignore[misc]
     ) -> Self:
         """Fit to a release, which knows its own channel."""
         release = release if isinstance(release, Release) else read_release(release)
-        asked = release.question(question)
-        channel = release.channel(asked.name)
-        source = ReleaseRecords(release, asked.name, channel, NumericColumns(()), asked.design_column, weight)
-        return self._fit_source(source, channel, engine_from(engine), weight is not None)
+        source = records_of(release, question, NumericColumns(()), weight)
+        return self._fit_source(source, source.decoder.channel, engine_from(engine), weight is not None)
 
     def _fit_source(self, source: Any, channel: LabelChannel, engine: Engine, weighted: bool) -> Self:
         if self.method not in ("marginal", "moments"):

@@ -69,24 +69,23 @@ def missing_covariate(name: str, count: int) -> InvalidInput:
 
 
 @dataclass(frozen=True)
-class ReleasePartition:
-    """One partition of a release: small to send, read where it is summed."""
+class Decoder:
+    """Turns rows of a release into records: small, holds no data, works wherever the rows are."""
 
-    part: Partition
+    question: str
     channel: LabelChannel
     reader: FeatureReader
-    question: str
-    design_column: str | None
-    weight_column: str | None
+    design_column: str | None = None
+    weight_column: str | None = None
 
     @property
-    def num_rows(self) -> int:
-        return self.part.num_rows
-
-    def records(self) -> Records:
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are needed, each once."""
         extra = [name for name in (self.design_column, self.weight_column) if name]
-        wanted = list(dict.fromkeys([self.question, *extra, *self.reader.columns]))
-        table = self.part.read(wanted)
+        return tuple(dict.fromkeys([self.question, *extra, *self.reader.columns]))
+
+    def records(self, table: pa.Table) -> Records:
+        """Decode a table that has ``columns``."""
         design = None if self.design_column is None else table[self.design_column]
         codes = self.channel.encode_reports(table[self.question], design)
         return Records(self.reader.matrix(table), codes, self._weights(table))
@@ -94,7 +93,25 @@ class ReleasePartition:
     def _weights(self, table: pa.Table) -> NDArray[np.float64] | None:
         if self.weight_column is None:
             return None
-        return NumericColumns((self.weight_column,)).matrix(table)[:, 0]
+        weights = NumericColumns((self.weight_column,)).matrix(table)[:, 0]
+        if weights.min(initial=0.0) < 0:
+            raise InvalidInput(f"negative weights in {self.weight_column!r}", "weights of zero or more")
+        return weights
+
+
+@dataclass(frozen=True)
+class DecodedPartition:
+    """One partition of a release: small to send, read and decoded where it is summed."""
+
+    part: Partition
+    decoder: Decoder
+
+    @property
+    def num_rows(self) -> int:
+        return self.part.num_rows
+
+    def load(self) -> Records:
+        return self.decoder.records(self.part.read(self.decoder.columns))
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,23 +119,55 @@ class ReleaseRecords:
     """All records of a release, in its own partitions."""
 
     release: Release
-    question: str
-    channel: LabelChannel
-    reader: FeatureReader
-    design_column: str | None = None
-    weight_column: str | None = None
+    decoder: Decoder
 
     @cached_property
-    def _parts(self) -> list[ReleasePartition]:
-        about = (self.channel, self.reader, self.question, self.design_column, self.weight_column)
-        return [ReleasePartition(part, *about) for part in self.release.partitions()]
+    def _parts(self) -> list[DecodedPartition]:
+        return [DecodedPartition(part, self.decoder) for part in self.release.partitions()]
 
-    def partitions(self) -> list[ReleasePartition]:
+    def partitions(self) -> list[DecodedPartition]:
         return self._parts
 
     @property
     def num_rows(self) -> int:
         return self.release.num_rows
+
+
+@dataclass(frozen=True)
+class ColumnsPartition:
+    """Some columns of one partition of a release, as they are."""
+
+    part: Partition
+    columns: tuple[str, ...]
+
+    @property
+    def num_rows(self) -> int:
+        return self.part.num_rows
+
+    def load(self) -> pa.Table:
+        return self.part.read(self.columns)
+
+
+@dataclass(frozen=True, eq=False)
+class ReleaseColumns:
+    """Some columns of a release, in its own partitions."""
+
+    release: Release
+    columns: tuple[str, ...]
+
+    @property
+    def num_rows(self) -> int:
+        return self.release.num_rows
+
+    def partitions(self) -> list[ColumnsPartition]:
+        return [ColumnsPartition(part, self.columns) for part in self.release.partitions()]
+
+
+def records_of(release: Release, question: str | None, reader: FeatureReader, weight: str | None) -> ReleaseRecords:
+    """Return the records of one question of a release."""
+    asked = release.question(question)
+    checked_columns(release, [weight] if weight else [])
+    return ReleaseRecords(release, Decoder(asked.name, asked.channel, reader, asked.design_column, weight))
 
 
 def checked_columns(release: Release, columns: Sequence[Any]) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import tempfile
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,6 +10,7 @@ import numpy as np
 import askance
 from askance.channels.specs import channel_from_spec
 from askance.errors import InvalidInput, NotAvailable, ReleaseError
+from askance.releases.atomic import written_whole
 
 FORMAT = "askance-model"
 VERSION = 1
@@ -45,16 +45,9 @@ class JsonModel:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a JSON file, atomically."""
-        target = Path(path)
         text = self.to_json()
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-            Path(temporary).replace(target)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        with written_whole(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

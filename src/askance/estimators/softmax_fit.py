@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from askance.channels.alphabet import listed
 from askance.channels.base import LabelChannel
 from askance.engines.base import Engine
-from askance.engines.sources import Source, sample
+from askance.engines.sources import RecordSource, thinned
 from askance.errors import AskanceWarning, InvalidInput, Unidentifiable
 from askance.models.softmax import symmetric
 from askance.solvers.newton import Local, Solution, maximise
@@ -22,6 +23,7 @@ Floats = NDArray[np.float64]
 _LOOK_ROWS = 65_536  # a first look at large data, from which the full fit needs few passes
 _FARTHEST = 30.0  # root mean square logit beyond which a maximiser is taken to be infinitely far
 _COLLINEAR = 1e-11
+_VANISHED = 1e-7  # curvature of a separated direction, against that of the others
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,14 +56,14 @@ class SoftmaxProblem:
     feature_names: Sequence[str]
     max_iterations: int = 200
 
-    def fit(self, source: Source, engine: Engine) -> SoftmaxFit:
+    def fit(self, source: RecordSource, engine: Engine) -> SoftmaxFit:
         """Fit by few passes over the source."""
         if not source.num_rows:
             raise InvalidInput("no records", "at least one report")
         reports = engine.reduce(ReportFrequencies(self.channel.matrix.shape[0]), source)
         if not reports.weight.sum() > 0:
             raise InvalidInput("sample weights that sum to zero", "some record with positive weight")
-        look = sample(source, _LOOK_ROWS) if source.num_rows > 2 * _LOOK_ROWS else source
+        look = engine.hold(thinned(source, _LOOK_ROWS)) if source.num_rows > 2 * _LOOK_ROWS else source
         moments = FeatureMoments(len(self.feature_names), self.intercept)
         features = engine.reduce(moments, look)
         geometry = Geometry(features, self.intercept)
@@ -76,9 +78,10 @@ class SoftmaxProblem:
             start = run.from_moments(source, start, penalty).theta
         solution = run.solve(self.method, source, start, penalty)
         ridge = self.ridge or 0.0
-        if solution.diverged:
-            ridge, penalty, solution = run.rescue(source)
-            notes.append(_no_finite_maximiser(self.method, self.ridge, ridge))
+        runaways = run.runaways(solution, penalty)
+        if solution.diverged or runaways:
+            ridge, penalty, solution = run.rescue(source, None if solution.diverged else runaways)
+            notes.append(_no_finite_maximiser(self.method, self.ridge, ridge, runaways))
         if not solution.converged and not solution.diverged:
             notes.append(
                 f"The solver stopped after {solution.iterations} iterations before it converged: "
@@ -132,6 +135,15 @@ class Geometry:
 
 
 @dataclass(frozen=True, eq=False)
+class Runaways:
+    """Directions without a finite estimate: the parameters that lie along them, and a quadratic form that is the
+    mean square logit along them."""
+
+    names: tuple[str, ...]
+    form: Floats
+
+
+@dataclass(frozen=True, eq=False)
 class _Run:
     """One fit under way."""
 
@@ -160,7 +172,7 @@ class _Run:
     def statistic(self, method: Method, theta: Floats, with_outer: bool = False) -> SoftmaxScore:
         return SoftmaxScore(theta, self.table(method), method, self.problem.intercept, with_outer)
 
-    def solve(self, method: Method, source: Source, start: Floats, penalty: Floats) -> Solution:
+    def solve(self, method: Method, source: RecordSource, start: Floats, penalty: Floats) -> Solution:
         shape = start.shape
         table = self.table(method)
 
@@ -176,7 +188,7 @@ class _Run:
         found = maximise(evaluate, start.ravel(), diverges=diverges, max_iterations=self.problem.max_iterations)
         return Solution(found.theta.reshape(shape), found.local, found.iterations, found.converged, found.diverged)
 
-    def start(self, look: Source, penalty: Floats) -> Floats:
+    def start(self, look: RecordSource, penalty: Floats) -> Floats:
         """Fit a look at the data: close enough that the whole needs two or three passes."""
         found = self.from_moments(look, self.zero(), penalty)
         if self.problem.method == "marginal":
@@ -184,7 +196,7 @@ class _Run:
             found = found if refined.diverged else refined
         return found.theta
 
-    def from_moments(self, source: Source, start: Floats, penalty: Floats) -> Solution:
+    def from_moments(self, source: RecordSource, start: Floats, penalty: Floats) -> Solution:
         """Solve the moment problem, which is concave, as a start for the full one; rescue it if need be."""
         try:
             found = self.solve("moments", source, start, penalty)
@@ -194,7 +206,7 @@ class _Run:
             # Reports that do not determine the truth may still determine the parameters.
             return self.solve("marginal", source, start, penalty)
         if found.diverged:
-            found = self.solve("moments", source, start, penalty + self.shrinkage(intercept=True)[1])
+            found = self.solve("moments", source, start, penalty + self.shrinkage(intercept=True))
         return found
 
     def asked_penalty(self) -> Floats:
@@ -205,14 +217,16 @@ class _Run:
         penalty: Floats = np.kron(_coupling(self.classes), np.diag(weights)).astype(float)
         return penalty
 
-    def shrinkage(self, intercept: bool) -> tuple[float, Floats]:
+    def strength(self) -> float:
         """A ridge as strong as the noise of the reports: of order sqrt(n), so it vanishes against n."""
-        strength = float(np.sqrt(self.reports.squared_weight.sum() * self.noise()))
+        return float(np.sqrt(self.reports.weight.sum() * self.noise()))
+
+    def shrinkage(self, intercept: bool) -> Floats:
+        """A penalty of that strength on standardised slopes and, if asked, on the logit at the mean of the features."""
         form = np.diag(self.geometry.variance)
         if intercept:
-            centre = self.geometry.mean if self.problem.intercept else np.zeros(self.width)
-            form = form + np.outer(centre, centre)
-        return strength, strength * np.kron(_coupling(self.classes), form).astype(float)
+            form = form + np.outer(self.geometry.mean, self.geometry.mean)
+        return self.strength() * np.kron(_coupling(self.classes), form).astype(float)
 
     def noise(self) -> float:
         """The variance of an unbiased label, at least that of a guessed one."""
@@ -223,11 +237,42 @@ class _Run:
             return 1.0
         return float(max((told**2 @ law - (told @ law) ** 2).max(), 1 / self.classes**2))
 
-    def rescue(self, source: Source) -> tuple[float, Floats, Solution]:
-        """Find a finite answer where there is no maximiser: shrink the slopes, then the intercept too."""
+    def runaways(self, solution: Solution, penalty: Floats) -> "Runaways | None":
+        """Find directions in which the fit went so far that the information about them is gone.
+
+        One separated level among many does not move the root mean square logit. But along its direction the curvature,
+        which is an average of p (1 - p), has vanished against that of the other directions.
+        """
+        if penalty.any() or not solution.local.information.any():
+            return None
+        values, vectors = np.linalg.eigh(self.geometry.second)
+        seen = values > _COLLINEAR * values[-1]  # collinear directions carry no information to begin with
+        whiten = np.kron(np.eye(self.classes - 1), vectors[:, seen] / np.sqrt(values[seen]))
+        curvature, directions = np.linalg.eigh(whiten.T @ solution.local.information @ whiten)
+        vanished = curvature <= _VANISHED * curvature[-1]
+        if not vanished.any():
+            return None
+        along = np.abs(whiten @ directions[:, vanished]).max(axis=1)
+        along = along * np.sqrt(np.tile(np.diag(self.geometry.second), self.classes - 1))
+        names = parameter_names(self.problem.channel, self.problem.feature_names, self.problem.intercept)
+        named = tuple(name for name, size in zip(names, along, strict=True) if size > 0.3 * along.max())
+        unwhiten = np.kron(np.eye(self.classes - 1), vectors[:, seen] * np.sqrt(values[seen]))
+        dual = unwhiten @ directions[:, vanished]
+        return Runaways(named, dual @ dual.T)
+
+    def rescue(self, source: RecordSource, runaways: "Runaways | None") -> tuple[float, Floats, Solution]:
+        """Find a finite answer where there is no maximiser.
+
+        If single directions ran away, only these are shrunk. Otherwise all slopes are, and then the intercept too.
+        """
+        strength = self.strength()
+        if runaways is not None:
+            penalty = strength * runaways.form
+            solution = self.solve(self.problem.method, source, self.zero(), penalty)
+            if not solution.diverged:
+                return strength, penalty, solution
         for intercept in (False, True):
-            strength, shrink = self.shrinkage(intercept)
-            penalty = self.asked_penalty() + shrink
+            penalty = self.asked_penalty() + self.shrinkage(intercept)
             solution = self.solve(self.problem.method, source, self.zero(), penalty)
             if not solution.diverged:
                 break
@@ -272,7 +317,15 @@ def _inverse(information: Floats) -> Floats:
     return inverse
 
 
-def _no_finite_maximiser(method: Method, asked: float | None, used: float) -> str:
+def parameter_names(channel: LabelChannel, features: Sequence[str], intercept: bool) -> tuple[str, ...]:
+    """Name the parameters, class by class and intercept first."""
+    columns = [*(["Intercept"] if intercept else []), *features]
+    if len(channel.classes) == 2:
+        return tuple(columns)
+    return tuple(f"{label}: {column}" for label in channel.classes[1:] for column in columns)
+
+
+def _no_finite_maximiser(method: Method, asked: float | None, used: float, runaways: Runaways | None) -> str:
     why = (
         "The moment estimate lies outside what any model of this kind can produce (the marginal polytope), as happens "
         "with few reports or strong noise"
@@ -281,7 +334,8 @@ def _no_finite_maximiser(method: Method, asked: float | None, used: float) -> st
         "carriers were reported than chance alone would give)"
     )
     asked_for = "" if asked is None else f" with ridge={asked:g}"
+    which = f" of {listed(runaways.names, 5)}" if runaways else ""
     return (
-        f"{why}: there is no finite estimate{asked_for}. A ridge of {used:.4g} on standardised features was used "
-        "instead; it shrinks the coefficients, and the standard errors do not tell by how much."
+        f"{why}: there is no finite estimate{which}{asked_for}. A ridge of {used:.4g} on standardised features was "
+        "used instead; it shrinks these coefficients, and the standard errors do not tell by how much."
     )

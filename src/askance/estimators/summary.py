@@ -8,6 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from askance.errors import InvalidInput
+from askance.estimators.aligned import aligned
+from askance.estimators.numbers import decimals_for, number, p_value
+
 COLUMNS = ("estimate", "std_error", "z", "p_value", "lower", "upper")
 
 
@@ -64,21 +68,15 @@ class Summary:
     def __str__(self) -> str:
         percent = f"{100 * self.level:g}%"
         heads = ["", "estimate", "std. error", "z", "p", f"{percent} from", "to"]
-        cells = [
-            [name, f"{e:.4f}", f"{s:.4f}", f"{z:.2f}", _p_text(p), f"{low:.4f}", f"{high:.4f}"]
-            for name, (e, s, z, p, low, high) in zip(self.names, self.values.tolist(), strict=True)
-        ]
-        widths = [max(len(row[i]) for row in [heads, *cells]) for i in range(len(heads))]
-        line = "-" * (sum(widths) + 2 * (len(widths) - 1))
-
-        def text(row: list[str]) -> str:
-            first = row[0].ljust(widths[0])
-            rest = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
-            return "  ".join([first, *rest])
-
+        cells = []
+        for name, (estimate, error, z, p, low, high) in zip(self.names, self.values.tolist(), strict=True):
+            digits = decimals_for(error)
+            numbers = (number(value, digits) for value in (estimate, error))
+            limits = (number(value, digits) for value in (low, high))
+            cells.append([name, *numbers, number(z, 2), p_value(p), *limits])
         facts = [f"{name}: {value}" for name, value in self.facts]
         notes = [f"Note: {note}" for note in self.notes]
-        return "\n".join([self.title, line, text(heads), line, *map(text, cells), line, *facts, *notes])
+        return "\n".join([self.title, *aligned(heads, cells), *facts, *notes])
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
@@ -102,8 +100,6 @@ def summarise(
     """Make a table of Wald statistics."""
     from scipy.special import ndtr, ndtri
 
-    from askance.errors import InvalidInput
-
     if not 0 < level < 1:
         raise InvalidInput(f"level={level!r}", "a confidence level between 0 and 1, such as 0.95")
     errors = standard_errors(covariance)
@@ -112,7 +108,3 @@ def summarise(
     reach = ndtri(0.5 + level / 2) * errors
     values = np.column_stack([estimates, errors, z, 2 * ndtr(-np.abs(z)), estimates - reach, estimates + reach])
     return Summary(title, names, values, level, facts, notes)
-
-
-def _p_text(p: float) -> str:
-    return "<.0001" if p < 1e-4 else f"{p:.4f}"

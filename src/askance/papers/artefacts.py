@@ -1,10 +1,11 @@
 """Plots and tables on disk: one look for all figures, and no half-written file."""
 
 import csv
-import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from askance.releases.atomic import written_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,10 +55,6 @@ def save_text(text: str, path: Path) -> Path:
 
 
 def _written(path: Path, write: Callable[[Path], Any]) -> Path:
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
+    with written_whole(path) as part:
         write(part)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
     return path

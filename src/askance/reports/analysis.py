@@ -16,7 +16,7 @@ from askance.errors import AskanceWarning, InvalidInput
 from askance.estimators.formula import Formula
 from askance.estimators.indirect_classifier import IndirectClassifier
 from askance.estimators.prevalence import Prevalence
-from askance.estimators.records import NumericColumns, ReleaseRecords, checked_columns
+from askance.estimators.records import NumericColumns, checked_columns, records_of
 from askance.releases.header import Covariate, Question
 from askance.releases.release import Release
 from askance.reports.report import Comparison, DesignFacts, Diagnostics, LawCheck, Report
@@ -164,7 +164,7 @@ def _comparison(fitted: Any, naive: Any, level: float) -> Comparison:
 
 
 def _report_counts(release: Release, asked: Question, weight: str | None, engine: Engine) -> ReportCounts:
-    source = ReleaseRecords(release, asked.name, asked.channel, NumericColumns(()), asked.design_column, weight)
+    source = records_of(release, asked.name, NumericColumns(()), weight)
     return engine.reduce(ReportFrequencies(asked.channel.matrix.shape[0]), source)
 
 

@@ -7,9 +7,9 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
+from askance.estimators.numbers import decimals_for, number, p_value, percent
 from askance.estimators.summary import Summary
 from askance.reports.figures import coefficient_plot, prevalence_plot
-from askance.reports.numbers import decimals_for, number, p_value, percent
 from askance.reports.report import NAIVE, Comparison, DesignFacts, Report
 from askance.reports.writing import check_target, write_text
 

@@ -3,8 +3,8 @@
 import textwrap
 
 from askance.estimators.aligned import aligned
+from askance.estimators.numbers import decimals_for, number, p_value
 from askance.estimators.summary import Summary
-from askance.reports.numbers import decimals_for, number, p_value
 from askance.reports.report import NAIVE, Comparison, Report
 
 _WIDTH = 100

@@ -1,10 +1,10 @@
 """Results on disk: checked before the work begins, and never half-written."""
 
 import os
-import secrets
 from pathlib import Path
 
 from askance.errors import InvalidInput, ReleaseError
+from askance.releases.atomic import written_whole
 
 
 def check_target(path: Path, *, overwrite: bool, inputs: tuple[Path, ...] = ()) -> None:
@@ -33,11 +33,5 @@ def check_target(path: Path, *, overwrite: bool, inputs: tuple[Path, ...] = ()) 
 
 def write_text(path: Path, text: str) -> None:
     """Write a text file whole or not at all."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
-    try:
+    with written_whole(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
-        temporary.replace(path)
-    except OSError as error:
-        raise ReleaseError(f"cannot write {path} ({error.strerror or error})") from error
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from askance.entropy.draws import Codes
 
 Value = TypeVar("Value")
+Batch = TypeVar("Batch", contravariant=True)
 
 
 class Records(NamedTuple):
@@ -30,13 +31,13 @@ class Records(NamedTuple):
         return Records(self.features[start:stop], self.codes[start:stop], weights)
 
 
-class Statistic(Protocol[Value]):
-    """A sum over records with values of type ``Value``."""
+class Statistic(Protocol[Batch, Value]):
+    """A sum over batches of rows (mostly :class:`Records`), with values of type ``Value``."""
 
     def empty(self) -> Value:
         """The sum over no records."""
 
-    def observe(self, records: Records) -> Value:
+    def observe(self, records: Batch, /) -> Value:
         """The sum over one batch."""
 
     def merge(self, first: Value, second: Value) -> Value:
