@@ -116,6 +116,6 @@ def test_engines_by_name():
     assert engine_from("local") == LocalEngine()
     mine = LocalEngine(threads=1)
     assert engine_from(mine) is mine
-    for wrong in ("cluster", 3):
+    for wrong in ("cluster", "local:host", 3):
         with pytest.raises(ask.InvalidInput, match="engine="):
             engine_from(wrong)

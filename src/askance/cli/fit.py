@@ -26,6 +26,9 @@ def fit(
     ] = "auto",
     level: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
     weight: Annotated[str | None, typer.Option(metavar="COLUMN", help="A column of sample weights.")] = None,
+    engine: Annotated[
+        str, typer.Option(help="Where it runs: local, dask, spark, or dask:ADDRESS, spark:MASTER.")
+    ] = "local",
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     report: Annotated[Path | None, typer.Option(help="Write a report (one HTML file).")] = None,
     save: Annotated[Path | None, typer.Option(help="Write the fitted model (JSON).")] = None,
@@ -38,6 +41,7 @@ def fit(
     true answer. Beside both stands the naive analysis, which takes reports for the truth and is wrong.
     """
     from askance.cli.output import print_json, say
+    from askance.engines.base import running
     from askance.engines.local import LocalEngine
     from askance.releases.study import Study
     from askance.reports.analysis import analyse
@@ -54,22 +58,23 @@ def fit(
             inputs.append(target)
     plan = None if study is None else Study.read(study)
     release, whole_person = open_reports(data, plan, Wanted(question, formula, weight))
-    done = analyse(
-        release,
-        question=question,
-        formula=formula,
-        method=method,
-        ridge=penalty,
-        covariance=covariance,
-        level=level,
-        weight=weight,
-        engine=LocalEngine(progress=not quiet),
-        whole_person=whole_person,
-        command=_command(
-            data, study=study, formula=formula, question=question, method=method, ridge=ridge,
-            covariance=covariance, level=level, weight=weight, report=report,
-        ),
-    )  # fmt: skip
+    with running(LocalEngine(progress=not quiet) if engine == "local" else engine) as where:
+        done = analyse(
+            release,
+            question=question,
+            formula=formula,
+            method=method,
+            ridge=penalty,
+            covariance=covariance,
+            level=level,
+            weight=weight,
+            engine=where,
+            whole_person=whole_person,
+            command=_command(
+                data, study=study, formula=formula, question=question, method=method, ridge=ridge,
+                covariance=covariance, level=level, weight=weight, engine=engine, report=report,
+            ),
+        )  # fmt: skip
     written = _write(done, report, save)
     if as_json:
         print_json(done.report.to_dict() | {"parameters": _parameters(done), "written": [*map(str, written)]})
@@ -127,7 +132,7 @@ def _check_level(level: float) -> None:
 
 def _command(data: Path, **options: Any) -> str:
     """The command that makes the report again: what differs from the defaults."""
-    default = {"method": "marginal", "ridge": "auto", "covariance": "auto", "level": 0.95}
+    default = {"method": "marginal", "ridge": "auto", "covariance": "auto", "level": 0.95, "engine": "local"}
     words = ["askance", "fit", str(data)]
     for name, value in options.items():
         if value is not None and value != default.get(name):

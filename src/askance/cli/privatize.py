@@ -19,6 +19,9 @@ def privatize(
     rows_per_part: Annotated[
         int | None, typer.Option(min=1, help="Write a folder of part files with this many rows each.")
     ] = None,
+    engine: Annotated[
+        str, typer.Option(help="Where it runs: local, dask, spark, or dask:ADDRESS, spark:MASTER.")
+    ] = "local",
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Hide true answers as a study says, and write the release.
@@ -31,8 +34,11 @@ def privatize(
     from askance.releases.study import Study
 
     plan = Study.read(study)
-    with progress_bar("privatising") as progress:
-        done = privatize_file(plan, data, out, overwrite=overwrite, rows_per_part=rows_per_part, progress=progress)
+    if engine == "local":
+        with progress_bar("privatising") as progress:
+            done = privatize_file(plan, data, out, overwrite=overwrite, rows_per_part=rows_per_part, progress=progress)
+    else:
+        done = _privatize_elsewhere(engine, plan, data, out, overwrite, rows_per_part)
     warnings = _warnings(plan)
     if as_json:
         print_json(
@@ -48,6 +54,23 @@ def privatize(
         _print(plan, done)
     for warning in warnings:
         warn(warning)
+
+
+def _privatize_elsewhere(
+    engine: str, study: "Study", data: Path, out: Path, overwrite: bool, rows_per_part: int | None
+) -> "Privatized":
+    from askance.engines.base import running
+    from askance.engines.privatizing import privatize_on
+    from askance.errors import InvalidInput
+
+    if rows_per_part is not None:
+        raise InvalidInput(
+            f"--rows-per-part with --engine {engine}",
+            "the local engine",
+            "Elsewhere each piece of the data is a part.",
+        )
+    with running(engine) as where:
+        return privatize_on(where, study, data, out, overwrite=overwrite)
 
 
 def _print(study: "Study", done: "Privatized") -> None:

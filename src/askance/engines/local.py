@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
 
-from askance.engines.sources import RecordSource, Source, SourcePartition, held_in_memory
+from askance.engines.base import Job
+from askance.engines.sources import RecordSource, Source, SourcePartition, held_in_memory, thinned
 from askance.statistics.base import Statistic
 
 Batch = TypeVar("Batch")
@@ -37,6 +38,25 @@ class LocalEngine:
 
     def hold(self, source: RecordSource) -> RecordSource:
         return held_in_memory(source, self.memory)
+
+    def look(self, source: RecordSource, rows: int) -> RecordSource:
+        return self.hold(thinned(source, rows))
+
+    def map(self, jobs: Sequence[Job[Value]]) -> list[Value]:
+        with self._bar(len(jobs)) as advance, ThreadPoolExecutor(self.threads or available_cores()) as pool:
+            waiting = [pool.submit(job.run) for job in jobs]
+            try:
+                results = []
+                for future in waiting:
+                    results.append(future.result())
+                    advance()
+                return results
+            finally:
+                for future in waiting:
+                    future.cancel()
+
+    def close(self) -> None:
+        pass
 
     def reduce(self, statistic: Statistic[Batch, Value], source: Source[Batch]) -> Value:
         parts = source.partitions()

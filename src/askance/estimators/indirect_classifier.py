@@ -13,7 +13,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from askance.channels.base import LabelChannel
 from askance.channels.design_per_row import DesignPerRow
 from askance.channels.finite import Identity
-from askance.engines.base import Engine, engine_from
+from askance.engines.base import Engine, running
+from askance.engines.local import LocalEngine
 from askance.engines.sources import ArraySource, RecordSource
 from askance.errors import InvalidInput, NotAvailable
 from askance.estimators.formula import Formula, FormulaColumns
@@ -127,7 +128,7 @@ class IndirectClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: ig
         weights = _weights(sample_weight, X)
         source = ArraySource(Records(X, codes, weights))
         names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(X.shape[1])])
-        return self._fit_source(source, channel, engine_from("local"), list(map(str, names)), self.fit_intercept)
+        return self._fit_source(source, channel, LocalEngine(), list(map(str, names)), self.fit_intercept)
 
     def fit_release(
         self,
@@ -144,7 +145,8 @@ class IndirectClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: ig
         Parameters
         ----------
         release : path or Release
-        engine : "local" or an engine
+        engine : "local", "dask", "spark" or an engine
+            Where the sums run; "dask:ADDRESS" and "spark:MASTER" name a cluster.
         question : str, optional
             Which question, if the release has several and no formula names one.
         formula : str, optional
@@ -157,7 +159,18 @@ class IndirectClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: ig
         if self.base_estimator is not None:
             raise InvalidInput("fit_release with a base_estimator", "base_estimator=None", "Use fit(X, reports).")
         release = release if isinstance(release, Release) else read_release(release)
-        engine = engine_from(engine)
+        with running(engine) as where:
+            return self._fit_release(where, release, question, formula, features, weight)
+
+    def _fit_release(
+        self,
+        engine: Engine,
+        release: Release,
+        question: str | None,
+        formula: str | None,
+        features: Sequence[str] | None,
+        weight: str | None,
+    ) -> Self:
         question, reader, intercept = self._read_as(release, engine, question, formula, features, weight)
         if self.channel is not None and as_channel(self.channel) != release.channel(question):
             raise InvalidInput(

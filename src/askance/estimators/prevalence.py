@@ -10,7 +10,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from askance.channels.base import LabelChannel
-from askance.engines.base import Engine, engine_from
+from askance.engines.base import Engine, running
+from askance.engines.local import LocalEngine
 from askance.engines.sources import ArraySource
 from askance.errors import AskanceWarning, InvalidInput
 from askance.estimators.indirect_classifier import as_channel
@@ -69,7 +70,7 @@ class Prevalence(JsonModel, BaseEstimator):  # type: ignore[misc]
         if weights is not None and (weights.shape != codes.shape or not np.all(weights >= 0)):
             raise InvalidInput(f"sample weights of shape {weights.shape}", f"{len(codes)} weights of zero or more")
         records = Records(np.empty((len(codes), 0)), codes, weights)
-        return self._fit_source(ArraySource(records), channel, engine_from("local"), weights is not None)
+        return self._fit_source(ArraySource(records), channel, LocalEngine(), weights is not None)
 
     def fit_release(
         self,
@@ -82,7 +83,8 @@ class Prevalence(JsonModel, BaseEstimator):  # type: ignore[misc]
         """Fit to a release, which knows its own channel."""
         release = release if isinstance(release, Release) else read_release(release)
         source = records_of(release, question, NumericColumns(()), weight)
-        return self._fit_source(source, source.decoder.channel, engine_from(engine), weight is not None)
+        with running(engine) as where:
+            return self._fit_source(source, source.decoder.channel, where, weight is not None)
 
     def _fit_source(self, source: Any, channel: LabelChannel, engine: Engine, weighted: bool) -> Self:
         if self.method not in ("marginal", "moments"):

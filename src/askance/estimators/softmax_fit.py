@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from askance.channels.alphabet import listed
 from askance.channels.base import LabelChannel
 from askance.engines.base import Engine
-from askance.engines.sources import RecordSource, thinned
+from askance.engines.sources import RecordSource
 from askance.errors import AskanceWarning, InvalidInput, Unidentifiable
 from askance.models.softmax import symmetric
 from askance.solvers.newton import Local, Solution, maximise
@@ -63,7 +63,7 @@ class SoftmaxProblem:
         reports = engine.reduce(ReportFrequencies(self.channel.matrix.shape[0]), source)
         if not reports.weight.sum() > 0:
             raise InvalidInput("sample weights that sum to zero", "some record with positive weight")
-        look = engine.hold(thinned(source, _LOOK_ROWS)) if source.num_rows > 2 * _LOOK_ROWS else source
+        look = engine.look(source, _LOOK_ROWS) if source.num_rows > 2 * _LOOK_ROWS else source
         moments = FeatureMoments(len(self.feature_names), self.intercept)
         features = engine.reduce(moments, look)
         geometry = Geometry(features, self.intercept)

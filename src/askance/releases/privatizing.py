@@ -56,9 +56,9 @@ def privatize_table(study: Study, table: Any) -> Release:
     header = study.header()
     table = table if isinstance(table, pa.Table) else pa.table(table)
     check_present(header.schema.names, table.schema.names, "the table")
-    arrays, faults = _checked(table, header)
+    hidden, faults = hidden_or_faults(table, header)
     refuse(faults, "the table")
-    return Release.from_table(_hidden(arrays, header), header)
+    return Release.from_table(hidden, header)
 
 
 def privatize_file(
@@ -91,22 +91,20 @@ def privatize_file(
     """
     header = study.header()
     files = open_data(data)
-    dropped = _check_files(files, header)
-    if os.path.exists(out) and os.path.samefile(data, out):
-        raise InvalidInput(f"the release would replace the data {data}", "another place for the release")
+    dropped = check_files(files, header, data, out)
     total = sum(file.size for file in files)
     faults: dict[str, Fault] = {}
     with ReleaseWriter(out, header, overwrite=overwrite, rows_per_part=rows_per_part) as writer:
         before = 0
         for file in files:
             for chunk in file.chunks(header.schema.names):
-                arrays, found = _checked(chunk.table, header)
+                hidden, found = hidden_or_faults(chunk.table, header)
                 for fault in found:
                     where = f" of {file.path.name}" if len(files) > 1 else ""
                     faults.setdefault(fault.column, replace(fault, row=fault.row + chunk.first_row, where=where))
                 # After a fault nothing will be written, but the other columns are still looked at.
-                if not faults:
-                    writer.write(_hidden(arrays, header))
+                if hidden is not None and not faults:
+                    writer.write(hidden)
                 if progress:
                     progress(before + chunk.bytes_read, total)
             before += file.size
@@ -116,8 +114,10 @@ def privatize_file(
     return Privatized(read_release(out), dropped)
 
 
-def _check_files(files: Sequence[DataFile], header: Header) -> tuple[str, ...]:
-    """Check that every file can serve; return the columns that stay behind."""
+def check_files(files: Sequence[DataFile], header: Header, data: StrPath, out: StrPath) -> tuple[str, ...]:
+    """Check that every file can serve, and is not where the release goes; return the columns that stay behind."""
+    if os.path.exists(out) and os.path.samefile(data, out):
+        raise InvalidInput(f"the release would replace the data {data}", "another place for the release")
     for file in files:
         if file.is_release:
             raise InvalidInput(
@@ -130,17 +130,16 @@ def _check_files(files: Sequence[DataFile], header: Header) -> tuple[str, ...]:
     return tuple(name for name in found if name not in header.schema.names)
 
 
-def _checked(table: pa.Table, header: Header) -> tuple[dict[str, pa.Array], list[Fault]]:
+def hidden_or_faults(table: pa.Table, header: Header) -> tuple[pa.Table | None, list[Fault]]:
+    """Draw a report for every answer of a table; nothing is drawn if any column has a fault."""
     arrays, faults = {}, []
     for column in [*map(answer_column, header.questions), *public_columns(header)]:
         arrays[column.name], fault = converted(column, table.column(column.name))
         faults += [fault] if fault else []
-    return arrays, faults
-
-
-def _hidden(arrays: dict[str, pa.Array], header: Header) -> pa.Table:
+    if faults:
+        return None, faults
     reports = {question.name: _reports(question, arrays) for question in header.questions}
-    return stored(arrays | reports, header.schema)
+    return stored(arrays | reports, header.schema), []
 
 
 def _reports(question: Question, arrays: dict[str, pa.Array]) -> pa.Array:

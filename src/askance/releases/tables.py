@@ -54,10 +54,13 @@ class DataFile:
         """Bytes on disk."""
         return self.path.stat().st_size
 
-    def chunks(self, columns: Sequence[str]) -> Iterator[Chunk]:
-        """Yield all rows of some columns; those of a CSV file are text."""
+    def chunks(self, columns: Sequence[str], row_groups: Sequence[int] | None = None) -> Iterator[Chunk]:
+        """Yield the rows of some columns; those of a CSV file are text. Of a Parquet file, row groups may be chosen."""
         try:
-            yield from (_parquet_chunks if self.is_parquet else _csv_chunks)(self, list(columns))
+            if self.is_parquet:
+                yield from _parquet_chunks(self, list(columns), row_groups)
+            else:
+                yield from _csv_chunks(self, list(columns))
         except (pa.ArrowException, UnicodeDecodeError) as error:
             raise InvalidInput(f"{self.path} cannot be read: {_plainly(error)}") from error
 
@@ -102,14 +105,18 @@ def _open_file(path: Path) -> DataFile:
         ) from error
 
 
-def _parquet_chunks(data: DataFile, columns: list[str]) -> Iterator[Chunk]:
-    first_row = 0
+def _parquet_chunks(data: DataFile, columns: list[str], row_groups: Sequence[int] | None) -> Iterator[Chunk]:
     with pq.ParquetFile(data.path) as file:
         rows = max(file.metadata.num_rows, 1)
-        for batch in file.iter_batches(batch_size=_CHUNK_ROWS, columns=columns):
-            read = data.size * (first_row + batch.num_rows) // rows
-            yield Chunk(pa.Table.from_batches([batch]), first_row, read)
-            first_row += batch.num_rows
+        first_row = 0
+        for group in range(file.metadata.num_row_groups):
+            if row_groups is not None and group not in row_groups:
+                first_row += file.metadata.row_group(group).num_rows
+                continue
+            for batch in file.iter_batches(batch_size=_CHUNK_ROWS, row_groups=[group], columns=columns):
+                read = data.size * (first_row + batch.num_rows) // rows
+                yield Chunk(pa.Table.from_batches([batch]), first_row, read)
+                first_row += batch.num_rows
 
 
 def _csv_chunks(data: DataFile, columns: list[str]) -> Iterator[Chunk]:

@@ -55,7 +55,7 @@ class ReleaseWriter:
             raise ReleaseError(
                 f"cannot write {self.path}: there is no folder {self.path.parent}", remedy="Make it first."
             )
-        self._refuse_existing()
+        refuse_existing(self.path, overwrite)
         self._schema = header.schema.with_metadata(header.to_metadata())
         self._temporary = self.path.parent / f".{self.path.name}.{secrets.token_hex(6)}.tmp"
         self._file: pq.ParquetWriter | None = None
@@ -63,20 +63,6 @@ class ReleaseWriter:
         self._rows_in_part = 0
         self._pending: list[pa.Table] = []
         self._pending_rows = 0
-
-    def _refuse_existing(self) -> None:
-        if os.path.lexists(self.path) and not self.overwrite:
-            raise ReleaseError(
-                f"{self.path} exists already", remedy="Choose another name, or say overwrite (--overwrite)."
-            )
-        if self.path.is_dir() and any(self.path.iterdir()):
-            # Replacing a folder removes all that is in it: only ever an earlier release.
-            try:
-                read_release(self.path)
-            except ReleaseError as error:
-                raise ReleaseError(
-                    f"{self.path} is a folder that is not a release ({error})", remedy="Choose another name."
-                ) from error
 
     def __enter__(self) -> Self:
         if self.rows_per_part is not None:
@@ -143,21 +129,7 @@ class ReleaseWriter:
             self._pending = self._pending or [self._schema.empty_table()]
             self._write_group(max(self._pending_rows, 1))
         self._close_part()
-        self._refuse_existing()
-        if self.path.is_dir() or (self.rows_per_part is not None and self.path.exists()):
-            # A folder cannot be replaced in one step: the earlier release is kept under a hidden
-            # name until the new one is in place.
-            earlier = self.path.parent / f".{self.path.name}.{secrets.token_hex(6)}.old.tmp"
-            os.replace(self.path, earlier)
-            try:
-                os.replace(self._temporary, self.path)
-            except OSError:
-                os.replace(earlier, self.path)
-                raise
-            _remove(earlier)
-        else:
-            os.replace(self._temporary, self.path)
-        _flush_to_disk(self.path.parent)
+        put_in_place(self._temporary, self.path, overwrite=self.overwrite)
 
     def _remove_temporary(self) -> None:
         if self._file is not None:
@@ -165,6 +137,39 @@ class ReleaseWriter:
             with contextlib.suppress(OSError, pa.ArrowException):
                 self._file.close()
         _remove(self._temporary)
+
+
+def refuse_existing(path: Path, overwrite: bool) -> None:
+    """Refuse a place that is taken, unless it may be overwritten; only ever a release is overwritten."""
+    if os.path.lexists(path) and not overwrite:
+        raise ReleaseError(f"{path} exists already", remedy="Choose another name, or say overwrite (--overwrite).")
+    if path.is_dir() and any(path.iterdir()):
+        # Replacing a folder removes all that is in it.
+        try:
+            read_release(path)
+        except ReleaseError as error:
+            raise ReleaseError(
+                f"{path} is a folder that is not a release ({error})", remedy="Choose another name."
+            ) from error
+
+
+def put_in_place(temporary: Path, path: Path, *, overwrite: bool) -> None:
+    """Give a finished release, file or folder, its name."""
+    refuse_existing(path, overwrite)
+    if path.is_dir() or (temporary.is_dir() and path.exists()):
+        # A folder cannot be replaced in one step: the earlier release is kept under a hidden
+        # name until the new one is in place.
+        earlier = path.parent / f".{path.name}.{secrets.token_hex(6)}.old.tmp"
+        os.replace(path, earlier)
+        try:
+            os.replace(temporary, path)
+        except OSError:
+            os.replace(earlier, path)
+            raise
+        _remove(earlier)
+    else:
+        os.replace(temporary, path)
+    _flush_to_disk(path.parent)
 
 
 def _remove(path: Path) -> None:
