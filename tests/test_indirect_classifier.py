@@ -184,6 +184,19 @@ def test_large_data_take_the_short_way_to_the_same_answer(method, ridge, monkeyp
     np.testing.assert_allclose(short.covariance_, long.covariance_, rtol=1e-6)
 
 
+def test_a_level_too_rare_for_the_first_look_is_still_fitted():
+    channel = ask.Warner(0.9)
+    X, _, reports, _ = sample(channel, n=150_000)
+    rare = np.zeros(150_000)
+    rare[1:300:2] = 1.0  # the look at every second or third row starts with row 0
+    frame = np.column_stack([X, rare])
+    fitted = ask.IndirectClassifier(channel).fit(frame, reports)  # a warning would be an error here
+    assert fitted.converged_
+    assert 0.1 < fitted.standard_errors_[3] < 1
+    without = ask.IndirectClassifier(channel).fit(X, reports)
+    np.testing.assert_allclose(fitted.coef_[0, :2], without.coef_[0], atol=0.01)
+
+
 @pytest.mark.parametrize("method", ["marginal", "moments"])
 def test_intervals_cover(method):
     """400 studies of 1,000 respondents; coverage of 95% intervals is within 3.5 binomial standard errors

@@ -65,15 +65,16 @@ class SoftmaxProblem:
             raise InvalidInput("sample weights that sum to zero", "some record with positive weight")
         look = engine.look(source, _LOOK_ROWS) if source.num_rows > 2 * _LOOK_ROWS else source
         moments = FeatureMoments(len(self.feature_names), self.intercept)
-        features = engine.reduce(moments, look)
-        geometry = Geometry(features, self.intercept)
-        notes = list(geometry.collinear(self.feature_names))
+        geometry = Geometry(engine.reduce(moments, look), self.intercept)
+        if look is not source and geometry.collinear(self.feature_names):
+            # A rare level may be missing from the look: only the whole can tell that it is nowhere.
+            geometry = Geometry(engine.reduce(moments, source), self.intercept)
+        notes = geometry.collinear(self.feature_names)
         run = _Run(self, engine, geometry, reports)
         penalty = run.asked_penalty()
         start = run.zero()
         if look is not source:
-            share = reports.weight.sum() / max(features.weight, np.finfo(float).tiny)
-            start = run.start(look, penalty / share)
+            start = run.start(look, penalty * (look.num_rows / source.num_rows))
         elif self.method == "marginal":
             start = run.from_moments(source, start, penalty).theta
         solution = run.solve(self.method, source, start, penalty)
