@@ -36,8 +36,8 @@ class Solution:
 
 
 _CONVERGED = 1e-9  # remaining distance to the maximum, in standard errors
-_LAST_STEP = 1e-4  # below this, and shrinking quadratically, one more step is exact
-_SHRINKING = 0.02
+_CLOSE_ENOUGH = 1e-6  # standard errors: closer than this a step is trusted without looking once more
+_SHRINKING = 0.1
 
 
 def maximise(
@@ -78,7 +78,9 @@ def maximise(
         noise = 1e-13 * abs(here.value)
         if distance <= _CONVERGED:
             return Solution(theta, here, iteration, converged=True, diverged=False)
-        if distance <= _LAST_STEP and distance <= _SHRINKING * previous:
+        # Near the maximum each distance is about the square of the last times a constant, which the last two tell.
+        # Where a fit runs away, distances shrink by a constant factor instead.
+        if distance <= _SHRINKING * previous < np.inf and distance**3 / previous**2 <= _CLOSE_ENOUGH:
             return Solution(theta + step, here, iteration + 1, converged=True, diverged=False)
         there = evaluate(theta + step)
         gained = there.value - here.value
