@@ -242,7 +242,7 @@ def test_survey_designs_are_the_published_ones(design, carrier, other):
     if carrier < 1:
         level = max(abs(math.log(carrier / other)), abs(math.log((1 - carrier) / (1 - other))))
     assert design.guarantee.epsilon == pytest.approx(level)
-    # METHOD section 2, two candidates: f = (f~ - P10) / (1 - P10 - P01).
+    # Two candidates: f = (f~ - P10) / (1 - P10 - P01).
     reported_yes = 0.37 * carrier + 0.63 * other
     unbiased = design.unbiasing_matrix() @ [1 - reported_yes, reported_yes]
     assert unbiased == pytest.approx([0.63, 0.37])

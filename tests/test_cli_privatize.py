@@ -444,6 +444,20 @@ def test_the_installed_command_runs_end_to_end(place: Path) -> None:
     assert refused.stdout == ""
 
 
+@pytest.mark.parametrize("out", ["study.toml", "data.csv", "notes.txt"])
+def test_overwrite_never_destroys_anything_but_a_release(out: str, tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(
+        '[questions.q]\nchoices = ["no", "yes"]\nchannel = {design = "warner", p = 0.8}\n'
+    )
+    (tmp_path / "data.csv").write_text("q\nno\nyes\n")
+    (tmp_path / "notes.txt").write_text("precious")
+    before = (tmp_path / out).read_bytes()
+    refused = execute("privatize", "study.toml", "data.csv", "--out", out, "--overwrite", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert (tmp_path / out).read_bytes() == before
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["data.csv", "notes.txt", "study.toml"]
+
+
 def test_version_and_unknown_words(tmp_path: Path) -> None:
     assert execute("--version", cwd=tmp_path).stdout == f"askance {ask.__version__}\n"
     assert execute("telepathy", cwd=tmp_path).returncode == 2

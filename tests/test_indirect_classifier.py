@@ -3,6 +3,7 @@
 import json
 import pickle
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,9 +12,16 @@ import pytest
 import statsmodels.api as sm
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
 import askance as ask
 import oracles
+from askance.solvers.newton import Local, maximise
+from askance.statistics.base import Records
+from askance.statistics.softmax_score import SoftmaxScore
 
 DESIGNS = {
     "warner": ask.Warner(0.8),
@@ -220,6 +228,83 @@ def test_intervals_cover(method):
     assert (np.abs(robust / runs - 0.95) < 0.038).all(), robust / runs
 
 
+@pytest.mark.parametrize("tail", ["outlier", "cauchy", "lognormal"])
+@pytest.mark.parametrize("ridge", ["auto", 1.0])
+@pytest.mark.parametrize("channel", [ask.Identity(), ask.Warner(0.8)], ids=["direct", "warner"])
+def test_far_out_records_are_not_taken_for_separation(tail, ridge, channel):
+    """A single record with a huge logit moves every root mean square, but the estimate is finite."""
+    rng = np.random.default_rng(0)
+    n = 2000
+    x = {"outlier": rng.normal(size=n), "cauchy": rng.standard_cauchy(n), "lognormal": rng.lognormal(0, 3, n)}[tail]
+    if tail == "outlier":
+        x[0] = 1e4
+    truth = np.where(rng.random(n) < 1 / (1 + np.exp(-np.clip(x - 0.5, -500, 500))), "yes", "no")
+    reports = channel.simulate(truth, rng)
+    fitted = ask.IndirectClassifier(channel, ridge=ridge).fit(x[:, None], reports)
+    assert fitted.ridge_ == (0 if ridge == "auto" else 1)
+    assert fitted.coef_[0, 0] == pytest.approx(1, abs=0.35)
+    told = channel.likelihood(reports)
+
+    def penalised(parameters):
+        logits = np.column_stack([np.zeros(n), oracles.with_ones(x[:, None]) @ parameters])
+        likelihood = np.log((oracles.softmax(logits) * told).sum(axis=1)).sum()
+        return likelihood - (fitted.ridge_ / 2) * parameters[1] ** 2
+
+    best = penalised(fitted.parameters_)
+    for step in 1e-3 * np.array([[1, 0], [0, 1], [1, 1], [1, -1]]):
+        assert penalised(fitted.parameters_ + step) < best
+        assert penalised(fitted.parameters_ - step) < best
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e-3, 1e4, 1e6])
+@pytest.mark.parametrize("method", ["marginal", "moments"])
+def test_the_unit_of_the_weights_does_not_matter(unit, method):
+    channel = ask.RandomizedResponse(["a", "b", "c"], epsilon=2.0)
+    X, _, reports, rng = sample(channel)
+    weights = rng.gamma(1.0, size=len(X))
+    plain = ask.IndirectClassifier(channel, method=method).fit(X, reports, sample_weight=weights)
+    scaled = ask.IndirectClassifier(channel, method=method).fit(X, reports, sample_weight=unit * weights)
+    np.testing.assert_allclose(scaled.parameters_, plain.parameters_, atol=1e-7)
+    np.testing.assert_allclose(scaled.covariance_, plain.covariance_, rtol=1e-6)
+    assert plain.covariance_kind_ == "sandwich"  # sampling weights are no counts
+
+
+def test_columns_far_from_zero_lose_no_digits():
+    channel = ask.Warner(0.8)
+    X, _, reports, _ = sample(channel)
+    near = ask.IndirectClassifier(channel).fit(X, reports)
+    for offset in (2000.0, 1e6, 1e7):
+        far = ask.IndirectClassifier(channel).fit(X + offset, reports)
+        np.testing.assert_allclose(far.coef_, near.coef_, rtol=1e-6)
+        np.testing.assert_allclose(far.standard_errors_[1:], near.standard_errors_[1:], rtol=1e-6)
+        np.testing.assert_allclose(far.predict_proba(X + offset), near.predict_proba(X), atol=1e-6)
+
+
+def test_of_several_maxima_the_highest_is_reported():
+    """Few reports and strong noise: the moment solution may lead to a maximum that is not the highest."""
+    channel = ask.Warner(0.75)
+    missed = 0
+    for seed in range(25):
+        X, _, reports, rng = sample(channel, n=200, seed=seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ask.AskanceWarning)
+            fitted = ask.IndirectClassifier(channel).fit(X, reports)
+        if fitted.ridge_:
+            continue
+        statistic = SoftmaxScore(np.zeros((1, 3)), np.ascontiguousarray(channel.matrix), "marginal", True)
+        records = Records(X, channel.encode_reports(reports))
+
+        def evaluate(theta, records=records, statistic=statistic):
+            sums = replace(statistic, theta=theta[None]).observe(records)
+            return Local(sums.objective, sums.gradient, sums.information)
+
+        others = [maximise(evaluate, 3 * rng.normal(size=3)) for _ in range(10)]
+        best = max(found.local.value for found in others if found.converged and np.abs(found.theta).max() < 50)
+        missed += fitted.log_likelihood_ < best - 1e-3
+    assert missed <= 1
+
+
+@pytest.mark.filterwarnings("ignore:The likelihood of these reports has several maxima")
 def test_the_score_is_an_unbiased_estimate_of_clean_accuracy():
     """Mean over 400 draws of the reports: within 4 standard errors (one false alarm in 16,000)."""
     channel = ask.RandomizedResponse(["a", "b", "c"], epsilon=1.0)
@@ -297,6 +382,10 @@ def test_collinear_columns_are_named():
         fitted = ask.IndirectClassifier(channel).fit(frame, reports)
     alone = ask.IndirectClassifier(channel).fit(frame[["age", "income"]], reports)
     np.testing.assert_allclose(fitted.predict_proba(frame), alone.predict_proba(frame[["age", "income"]]), atol=1e-6)
+    errors = fitted.standard_errors_
+    assert np.isnan(errors[1:3]).all()  # not determined
+    np.testing.assert_allclose(errors[3], alone.standard_errors_[2], rtol=1e-6)
+    np.testing.assert_allclose(fitted.covariance_[0, 0], alone.covariance_[0, 0], rtol=1e-6)
 
 
 def test_features_in_any_units():
@@ -321,12 +410,20 @@ def test_any_classifier_can_stand_in_and_logistic_regression_gives_the_same_answ
     by_em.fit(X, reports, sample_weight=weights)
     np.testing.assert_allclose(by_em.base_estimator_.coef_, native.coef_, atol=2e-3)
     np.testing.assert_allclose(by_em.predict_proba(X), native.predict_proba(X), atol=2e-3)
+    assert by_em.log_likelihood_ == pytest.approx(native.log_likelihood_, rel=1e-6)
+    piped = ask.IndirectClassifier(channel, base_estimator=make_pipeline(StandardScaler(), plain), tol=1e-8)
+    piped.fit(X, reports, sample_weight=weights)
+    np.testing.assert_allclose(piped.predict_proba(X), native.predict_proba(X), atol=0.02)
+    for unfit in (KNeighborsClassifier(), LinearSVC()):
+        with pytest.raises(ask.InvalidInput, match="predict_proba whose fit takes sample_weight"):
+            ask.IndirectClassifier(channel, base_estimator=unfit).fit(X, reports)
     forest = RandomForestClassifier(n_estimators=20, min_samples_leaf=60, random_state=0)
     frame = pd.DataFrame(X, columns=["a", "b"])
-    fitted = ask.IndirectClassifier(channel, base_estimator=forest, max_iter=5).fit(frame, reports)
+    with pytest.warns(ask.AskanceWarning, match="EM stopped after 5 rounds"):
+        fitted = ask.IndirectClassifier(channel, base_estimator=forest, max_iter=5).fit(frame, reports)
     assert np.mean(fitted.predict(frame) == truth) > 0.6
     assert set(fitted.predict(frame)) <= {"no", "yes"}
-    for refused in (fitted.summary, fitted.to_sklearn, fitted.to_json):
+    for refused in (fitted.summary, fitted.to_sklearn, fitted.to_json, lambda: fitted.decision_function(frame)):
         with pytest.raises(ask.AskanceError, match="base_estimator"):
             refused()
     with pytest.raises(ask.InvalidInput, match="negative weights"):
@@ -410,6 +507,8 @@ def test_pandas_and_polars_frames_give_the_same_fit():
         ({"method": "moments", "covariance": "information"}, "with method='moments'"),
         ({"channel": 0.8}, "channel=0.8"),
         ({"max_iter": 0}, "max_iter=0"),
+        ({"max_iter": "x"}, "max_iter='x'"),
+        ({"ridge": np.array([1.0, 2.0])}, "ridge="),
     ],
 )
 def test_absurd_parameters_are_refused(parameters, message):

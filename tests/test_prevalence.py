@@ -102,8 +102,37 @@ def test_at_the_border_the_estimate_stays_inside_and_says_so(method):
     assert fitted.unbiased_[1] == pytest.approx(-0.1)
     low, high = fitted.interval()[1]
     assert low == 0
-    assert 0 < high < 0.2  # centred on the unbiased estimate
+    assert high == pytest.approx(1.959964 * np.sqrt(0.35 * 0.65 / 100) / 0.5)  # as wide as the unbiased estimate's
     assert "unbiased" in str(fitted.summary())
+
+
+def test_a_class_that_nobody_named_is_no_surprise():
+    fitted = ask.Prevalence(ask.Identity(["a", "b", "c"])).fit(["a"] * 10 + ["b"] * 5)  # a warning would be an error
+    np.testing.assert_allclose(fitted.proportions_, [2 / 3, 1 / 3, 0], atol=1e-9)
+    assert fitted.notes_ == ()
+
+
+def test_designs_that_only_together_tell_the_truth():
+    """Two designs with two reports each, three classes: neither determines the truth, both do."""
+    designs = {
+        "first": ask.FiniteChannel([[0.9, 0.2, 0.4], [0.1, 0.8, 0.6]], ["a", "b", "c"], ["x", "y"]),
+        "second": ask.FiniteChannel([[0.3, 0.7, 0.1], [0.7, 0.3, 0.9]], ["a", "b", "c"], ["x", "y"]),
+    }
+    channel = ask.DesignPerRow(designs)
+    rng = np.random.default_rng(8)
+    truth_law = np.array([0.5, 0.3, 0.2])
+    covered = np.zeros(3)
+    for _ in range(200):
+        truth = rng.choice(["a", "b", "c"], p=truth_law, size=3000)
+        design = rng.choice(["first", "second"], size=3000)
+        fitted = ask.Prevalence(channel).fit(channel.simulate(truth, rng, design), design=design)
+        limits = fitted.interval()
+        covered += (limits[:, 0] <= truth_law) & (truth_law <= limits[:, 1])
+    assert (covered / 200 > 0.95 - 3.5 * np.sqrt(0.95 * 0.05 / 200)).all(), covered / 200
+    with pytest.raises(ask.Unidentifiable):
+        ask.Prevalence(channel, method="moments").fit(["x", "y"], design=["first", "second"])
+    with pytest.raises(ask.Unidentifiable):
+        ask.Prevalence(designs["first"]).fit(["x", "y"])
 
 
 def test_bad_input():

@@ -36,7 +36,7 @@ def test_newton_says_when_there_is_no_maximum():
     def linear(t):
         return Local(float(t.sum()), np.ones(2), np.zeros((2, 2)))
 
-    found = maximise(linear, np.zeros(2), diverges=lambda t: bool(np.abs(t).max() > 1e3))
+    found = maximise(linear, np.zeros(2), diverges=lambda t, here: bool(np.abs(t).max() > 1e3))
     assert found.diverged
     assert not found.converged
 

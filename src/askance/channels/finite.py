@@ -240,9 +240,9 @@ def checked_matrix(matrix: Any, classes: int, reports: int) -> NDArray[np.float6
     off = np.abs(table.sum(axis=0) - 1)
     if off.max() > _STOCHASTIC_TOLERANCE:
         column = int(off.argmax())
-        rows_do = np.allclose(table.sum(axis=1), 1)
+        rows_do = np.allclose(table.sum(axis=1), 1) and off.max() > 1e-4
         raise InvalidInput(
-            f"column {column} of the channel matrix sums to {table[:, column].sum():.6g}",
+            f"column {column} of the channel matrix sums to {table[:, column].sum():.12g}",
             "every column to sum to 1: it is the law of the report given one truth",
             "The rows sum to 1: transpose the matrix." if rows_do else "",
         )

@@ -59,7 +59,8 @@ class Guarantee:
         return (
             f"A report can change the odds between two truths by a factor of at most {odds}. "
             f"Somebody who thought both equally likely can become at most {100 * certainty:.1f}% sure "
-            "of the truth, whatever is reported and whatever else is known. "
+            "of the truth, whatever is reported and whatever else is known, as long as only the respondent knows how "
+            "chance fell (the coin, the card, the harmless answer). "
             f"Asking the same person m times multiplies epsilon ({self.epsilon:.3g}) by m."
         )
 

@@ -269,7 +269,7 @@ class Kuk(SurveyDesign):
 
 def _probability(value: Any, name: str) -> float:
     try:
-        number = float(value)
+        number = float(value) if not isinstance(value, bool) else math.nan
     except (TypeError, ValueError):
         raise InvalidInput(f"{name}={value!r}", "a probability, a number from 0 to 1") from None
     if not 0 <= number <= 1 or math.isnan(number):

@@ -1,14 +1,16 @@
 """A classifier learned from labels that a finite channel has hidden."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.pipeline import Pipeline
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_fit_parameter, validate_data
 
 from askance.channels.base import LabelChannel
 from askance.channels.design_per_row import DesignPerRow
@@ -16,7 +18,7 @@ from askance.channels.finite import Identity
 from askance.engines.base import Engine, running
 from askance.engines.local import LocalEngine
 from askance.engines.sources import ArraySource, RecordSource
-from askance.errors import InvalidInput, NotAvailable
+from askance.errors import AskanceWarning, InvalidInput, NotAvailable
 from askance.estimators.formula import Formula, FormulaColumns
 from askance.estimators.records import FeatureReader, NumericColumns, checked_columns, records_of
 from askance.estimators.saving import JsonModel
@@ -50,9 +52,9 @@ class IndirectClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: ig
         Any classifier with ``predict_proba`` and sample weights stands in for the softmax model, by
         expectation-maximisation. It gives predictions, no coefficients.
     covariance : {"auto", "information", "sandwich"}
-        "information": inverse observed information, the default of the marginal method; sample weights then count
-        as numbers of respondents. "sandwich": robust to a wrong model and right for sampling weights; always used by
-        the moment method.
+        "information": inverse observed information; sample weights then count as numbers of respondents. "sandwich":
+        robust to a wrong model and right for sampling weights. "auto": the information for the marginal method without
+        sample weights, the sandwich otherwise.
     max_iter : int
         Most Newton steps, or EM rounds.
     tol : float
@@ -128,7 +130,8 @@ class IndirectClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: ig
         weights = _weights(sample_weight, X)
         source = ArraySource(Records(X, codes, weights))
         names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(X.shape[1])])
-        return self._fit_source(source, channel, LocalEngine(), list(map(str, names)), self.fit_intercept)
+        weighted = weights is not None
+        return self._fit_source(source, channel, LocalEngine(), list(map(str, names)), self.fit_intercept, weighted)
 
     def fit_release(
         self,
@@ -181,7 +184,8 @@ class IndirectClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: ig
         source = records_of(release, question, reader, weight)
         self.feature_names_in_ = np.array(reader.names, dtype=object)
         self.n_features_in_ = len(reader.names)
-        return self._fit_source(engine.hold(source), source.decoder.channel, engine, list(reader.names), intercept)
+        held, names = engine.hold(source), list(reader.names)
+        return self._fit_source(held, source.decoder.channel, engine, names, intercept, weight is not None)
 
     def _read_as(
         self,
@@ -208,15 +212,21 @@ class IndirectClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: ig
         return name, made, made.intercept and self.fit_intercept
 
     def _fit_source(
-        self, source: RecordSource, channel: LabelChannel, engine: Engine, names: list[str], intercept: bool
+        self,
+        source: RecordSource,
+        channel: LabelChannel,
+        engine: Engine,
+        names: list[str],
+        intercept: bool,
+        weighted: bool,
     ) -> Self:
         ridge = None if self.ridge == "auto" else float(self.ridge)
         method: Any = self.method
         problem = SoftmaxProblem(channel, method, ridge, intercept, names, self.max_iter)
-        self._keep(problem.fit(source, engine), channel, names, intercept)
+        self._keep(problem.fit(source, engine), channel, names, intercept, weighted)
         return self
 
-    def _keep(self, fit: SoftmaxFit, channel: LabelChannel, names: list[str], intercept: bool) -> None:
+    def _keep(self, fit: SoftmaxFit, channel: LabelChannel, names: list[str], intercept: bool, weighted: bool) -> None:
         theta = fit.theta
         rows = theta if len(theta) == 1 else symmetric(theta)
         self.channel_ = channel
@@ -228,6 +238,7 @@ class IndirectClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: ig
         self.covariance_sandwich_ = fit.sandwich_covariance
         self.covariance_information_ = fit.information_covariance
         robust = self.covariance == "sandwich" or fit.information_covariance is None
+        robust = robust or (self.covariance == "auto" and weighted)
         self.covariance_: Any = fit.sandwich_covariance if robust else fit.information_covariance
         self.covariance_kind_ = "sandwich" if robust else "information"
         self.log_likelihood_ = fit.log_likelihood
@@ -247,7 +258,8 @@ class IndirectClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: ig
         validate_data(self, X, skip_check_array=True)
         rows = X.shape[0] if hasattr(X, "shape") else len(X)
         channel, codes = self._encode(y, design, rows)
-        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        weights = _weights(sample_weight, np.empty((rows, 0)))
+        _check_base(self.base_estimator)
         result = expectation_maximisation(
             self.base_estimator,
             X,
@@ -259,11 +271,14 @@ class IndirectClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: ig
         self.channel_ = channel
         self.classes_ = _class_array(channel)
         self.base_estimator_ = result.model
-        self.log_likelihood_ = rows * result.log_likelihood[-1]
+        self.log_likelihood_ = (rows if weights is None else float(weights.sum())) * result.log_likelihood[-1]
         self.n_reports_ = rows
         self.n_iter_ = len(result.log_likelihood)
         self.converged_ = result.converged
-        self.notes_ = () if result.converged else (f"EM stopped after {self.n_iter_} rounds: raise max_iter.",)
+        self.notes_ = ()
+        if not result.converged:
+            self.notes_ = (f"EM stopped after {self.n_iter_} rounds before it converged: raise max_iter.",)
+            warnings.warn(self.notes_[0], AskanceWarning, stacklevel=3)
         return self
 
     def _encode(self, y: Any, design: Any, rows: int) -> tuple[LabelChannel, Any]:
@@ -288,18 +303,20 @@ class IndirectClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: ig
             raise InvalidInput(f"covariance={self.covariance!r}", "'auto', 'information' or 'sandwich'")
         if self.covariance == "information" and self.method == "moments":
             raise InvalidInput("covariance='information' with method='moments'", "'sandwich'")
-        if self.ridge != "auto":
+        if not isinstance(self.ridge, str) or self.ridge != "auto":
             number = self.ridge if isinstance(self.ridge, int | float | np.number) else np.nan
             if not 0 <= number < np.inf:
                 raise InvalidInput(f"ridge={self.ridge!r}", "'auto', 0 or a positive number")
-        if self.max_iter < 1:
+        if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
             raise InvalidInput(f"max_iter={self.max_iter!r}", "at least 1")
 
     # -- using the model -----------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> Floats:
         """Return log-odds of the second class (n), or one logit for each class (n x K)."""
-        check_is_fitted(self, "coef_")
+        check_is_fitted(self, "classes_")
+        if self.base_estimator is not None:
+            raise NotAvailable("decision_function of a fit with base_estimator", "predict_proba")
         X = validate_data(self, X, dtype=np.float64, reset=False)
         logits: Floats = X @ self.coef_.T + self.intercept_
         return logits[:, 0] if logits.shape[1] == 1 else logits
@@ -405,6 +422,16 @@ def _weights(sample_weight: Any, X: Floats) -> Floats | None:
     if weights.min(initial=0.0) < 0:
         raise InvalidInput("negative sample weights", "weights of zero or more")
     return weights
+
+
+def _check_base(base: Any) -> None:
+    last = base[-1] if isinstance(base, Pipeline) else base
+    if not hasattr(last, "predict_proba") or not has_fit_parameter(last, "sample_weight"):
+        raise InvalidInput(
+            f"base_estimator={base!r}",
+            "a classifier with predict_proba whose fit takes sample_weight",
+            "Expectation-maximisation weights every row by how likely each class is.",
+        )
 
 
 def _class_array(channel: LabelChannel) -> NDArray[Any]:

@@ -13,7 +13,7 @@ from askance.channels.base import LabelChannel
 from askance.engines.base import Engine, running
 from askance.engines.local import LocalEngine
 from askance.engines.sources import ArraySource
-from askance.errors import AskanceWarning, InvalidInput
+from askance.errors import AskanceWarning, InvalidInput, Unidentifiable
 from askance.estimators.indirect_classifier import as_channel
 from askance.estimators.records import NumericColumns, records_of
 from askance.estimators.saving import JsonModel
@@ -24,6 +24,8 @@ from askance.statistics.base import Records
 from askance.statistics.frequencies import ReportCounts, ReportFrequencies
 
 Floats = NDArray[np.float64]
+
+_ROUNDING = 1e-12
 
 
 class Prevalence(JsonModel, BaseEstimator):  # type: ignore[misc]
@@ -42,7 +44,7 @@ class Prevalence(JsonModel, BaseEstimator):  # type: ignore[misc]
     proportions_ : array, K
         Non-negative and summing to one.
     unbiased_ : array, K
-        The unbiased estimate, which may leave [0, 1]; intervals are centred on it at the border.
+        The unbiased estimate, which may leave [0, 1].
     covariance_ : array, K x K
     standard_errors_ : array, K
     classes_, n_reports_, notes_
@@ -92,38 +94,45 @@ class Prevalence(JsonModel, BaseEstimator):  # type: ignore[misc]
         counts = engine.reduce(ReportFrequencies(channel.matrix.shape[0]), source)
         if not counts.weight.sum() > 0:
             raise InvalidInput(f"{counts.rows} reports of total weight 0", "at least one report")
-        told = channel.unbiasing_matrix(counts.law)
-        law = counts.weight / counts.weight.sum()
-        unbiased = told @ law
-        spread = told - unbiased[:, None]
-        moment_covariance = (spread * counts.squared_weight) @ spread.T / counts.weight.sum() ** 2
-        self.unbiased_ = unbiased
+        self.unbiased_, moment_covariance = self._unbiased(channel, counts)
+        outside = bool(self.unbiased_.min() < -_ROUNDING)
         if self.method == "moments":
-            self.proportions_, self.covariance_ = project_to_simplex(unbiased), moment_covariance
-            outside = bool(unbiased.min() < 0)
+            self.proportions_, self.covariance_ = project_to_simplex(self.unbiased_), moment_covariance
         else:
             self.proportions_ = mixture_proportions(channel.matrix, counts.weight)
-            outside = bool(self.proportions_.min() < 1e-9)
             # On the border the likelihood is not quadratic: the unbiased estimate has honest errors there.
+            at_border = bool(self.proportions_.min() < 1e-9) and bool(np.isfinite(moment_covariance).all())
             self.covariance_ = (
                 moment_covariance
-                if outside
+                if at_border
                 else _likelihood_covariance(channel.matrix, self.proportions_, counts, weighted)
             )
         self.channel_ = channel
         self.classes_ = np.array(channel.classes)
         self.n_reports_ = counts.rows
         self.notes_: tuple[str, ...] = ()
-        self.centre_ = unbiased if outside or self.method == "moments" else self.proportions_
         if outside:
-            lowest = int(unbiased.argmin())
+            lowest = int(self.unbiased_.argmin())
             self.notes_ = (
                 f"Fewer reports point to {channel.classes[lowest]!r} than chance alone would give: the unbiased "
-                f"estimate is {unbiased[lowest]:.4f}, and was moved to the border. Intervals are centred on the "
-                "unbiased estimate.",
+                f"estimate is {self.unbiased_[lowest]:.4f}, and was moved to the border.",
             )
             warnings.warn(self.notes_[0], AskanceWarning, stacklevel=3)
         return self
+
+    def _unbiased(self, channel: LabelChannel, counts: ReportCounts) -> tuple[Floats, Floats]:
+        """The unbiased proportions and their covariance; NaN where no single report determines the truth."""
+        classes = len(channel.classes)
+        try:
+            told = channel.unbiasing_matrix(counts.law)
+        except Unidentifiable:
+            # Several designs together may tell what each alone does not; only the likelihood can use that.
+            if self.method == "moments" or np.linalg.matrix_rank(channel.matrix) < classes:
+                raise
+            return np.full(classes, np.nan), np.full((classes, classes), np.nan)
+        unbiased = told @ (counts.weight / counts.weight.sum())
+        spread = told - unbiased[:, None]
+        return unbiased, (spread * counts.squared_weight) @ spread.T / counts.weight.sum() ** 2
 
     @property
     def standard_errors_(self) -> Floats:
@@ -145,9 +154,8 @@ class Prevalence(JsonModel, BaseEstimator):  # type: ignore[misc]
             ("method", self.method),
             ("privacy", str(self.channel_.guarantee)),
         )
-        wald = summarise("Proportions of the true answers", names, self.centre_, self.covariance_, level)
+        wald = summarise("Proportions of the true answers", names, self.proportions_, self.covariance_, level)
         values = wald.values.copy()
-        values[:, 0] = self.proportions_
         values[:, 4:6] = np.clip(values[:, 4:6], 0.0, 1.0)
         return Summary(wald.title, names, values, level, facts, self.notes_)
 

@@ -74,22 +74,29 @@ def load_model(path: str | os.PathLike[str]) -> Any:
 
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ReleaseError(f"there is no file {path}", "a model written by save") from None
+    except OSError as error:
+        why = "there is no file" if isinstance(error, FileNotFoundError) else f"cannot read ({error.strerror})"
+        raise ReleaseError(f"{why} {path}", "a model written by save") from None
     except (UnicodeDecodeError, json.JSONDecodeError):
         raise ReleaseError(f"{path} is not a JSON file", "a model written by save") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ReleaseError(f"{path} is not an askance model", "a model written by save")
-    if content["version"] != VERSION or content["estimator"] not in _ESTIMATORS:
+    version, estimator = content.get("version"), content.get("estimator")
+    if version != VERSION or estimator not in _ESTIMATORS:
         raise ReleaseError(
-            f"{path} holds a {content['estimator']} of format version {content['version']}",
+            f"{path} holds a {estimator} of format version {version}",
             f"version {VERSION} and one of {', '.join(_ESTIMATORS)}",
             "It was written by another version of askance: upgrade.",
         )
-    kind = getattr(import_module(_ESTIMATORS[content["estimator"]]), content["estimator"])
-    model = kind(**{name: _decode(value) for name, value in content["parameters"].items()})
-    for name, value in content["fitted"].items():
-        setattr(model, name, _decode(value))
+    kind = getattr(import_module(_ESTIMATORS[estimator]), estimator)
+    try:
+        model = kind(**{name: _decode(value) for name, value in content["parameters"].items()})
+        for name, value in content["fitted"].items():
+            setattr(model, name, _decode(value))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ReleaseError(
+            f"{path} is a damaged model ({type(error).__name__}: {error})", remedy="Save it again."
+        ) from error
     return model
 
 

@@ -1,7 +1,7 @@
 """Wire statistic, engine and solver together: from records to parameters and their covariance."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,17 +12,22 @@ from askance.channels.base import LabelChannel
 from askance.engines.base import Engine
 from askance.engines.sources import RecordSource
 from askance.errors import AskanceWarning, InvalidInput, Unidentifiable
+from askance.estimators.geometry import Geometry
 from askance.models.softmax import symmetric
 from askance.solvers.newton import Local, Solution, maximise
-from askance.statistics.features import FeatureMoments, FeatureSums
 from askance.statistics.frequencies import ReportCounts, ReportFrequencies
 from askance.statistics.softmax_score import Method, ScoreSums, SoftmaxScore
 
 Floats = NDArray[np.float64]
 
 _LOOK_ROWS = 65_536  # a first look at large data, from which the full fit needs few passes
-_FARTHEST = 30.0  # root mean square logit beyond which a maximiser is taken to be infinitely far
-_COLLINEAR = 1e-11
+_FAR = 10.0  # root mean square logit beyond which it is asked whether the fit ran away
+_LOST = 1e7  # and beyond which it need not be asked
+_SEVERAL_MAXIMA = (
+    "The likelihood of these reports has several maxima; the highest one that was found is reported. That happens with "
+    "few reports or strong noise: read the standard errors with care, and compare with method='moments'."
+)
+_DISTINCT = 0.01  # standard errors between two maxima
 _VANISHED = 1e-7  # curvature of a separated direction, against that of the others
 
 
@@ -64,24 +69,23 @@ class SoftmaxProblem:
         if not reports.weight.sum() > 0:
             raise InvalidInput("sample weights that sum to zero", "some record with positive weight")
         look = engine.look(source, _LOOK_ROWS) if source.num_rows > 2 * _LOOK_ROWS else source
-        moments = FeatureMoments(len(self.feature_names), self.intercept)
-        geometry = Geometry(engine.reduce(moments, look), self.intercept)
+        columns = len(self.feature_names)
+        geometry = Geometry.of(look, engine, columns, self.intercept)
         if look is not source and geometry.collinear(self.feature_names):
             # A rare level may be missing from the look: only the whole can tell that it is nowhere.
-            geometry = Geometry(engine.reduce(moments, source), self.intercept)
-        notes = geometry.collinear(self.feature_names)
+            look = source
+            geometry = Geometry.of(source, engine, columns, self.intercept)
+        notes = geometry.collinear(self.feature_names) if not self.ridge else []
         run = _Run(self, engine, geometry, reports)
         penalty = run.asked_penalty()
-        start = run.zero()
-        if look is not source:
-            start = run.start(look, penalty * (look.num_rows / source.num_rows))
-        elif self.method == "marginal":
-            start = run.from_moments(source, start, penalty).theta
-        solution = run.solve(self.method, source, start, penalty)
+        starts = run.starts(look, penalty * (look.num_rows / source.num_rows))
+        solution, several = run.best(source, starts, penalty)
+        if several:
+            notes.append(_SEVERAL_MAXIMA)
         ridge = self.ridge or 0.0
-        runaways = run.runaways(solution, penalty)
+        runaways = run.runaways(source, solution, penalty)
         if solution.diverged or runaways:
-            ridge, penalty, solution = run.rescue(source, None if solution.diverged else runaways)
+            ridge, penalty, solution = run.rescue(source, runaways)
             notes.append(_no_finite_maximiser(self.method, self.ridge, ridge, runaways))
         if not solution.converged and not solution.diverged:
             notes.append(
@@ -92,47 +96,6 @@ class SoftmaxProblem:
             warnings.warn(note, AskanceWarning, stacklevel=4)
         sums = engine.reduce(run.statistic(self.method, solution.theta, with_outer=True), source)
         return run.report(solution, sums, penalty, ridge, tuple(notes))
-
-
-@dataclass(frozen=True, eq=False)
-class Geometry:
-    """Scale and collinearity of the features, from their second moments."""
-
-    sums: FeatureSums
-    intercept: bool
-
-    @property
-    def second(self) -> Floats:
-        """E[z z'] with z = (1, x)."""
-        return self.sums.second / max(self.sums.weight, np.finfo(float).tiny)
-
-    @property
-    def mean(self) -> Floats:
-        """E[z]: (1, mean of x), or zeros where there is no intercept to shift."""
-        return self.second[0] if self.intercept else np.zeros(self.second.shape[0])
-
-    @property
-    def variance(self) -> Floats:
-        """The variance of each column of z: zero for the intercept."""
-        raw = np.diag(self.second) - self.mean**2
-        return np.where(raw > 1e-12 * np.diag(self.second), raw, 0.0)
-
-    def root_mean_square_logit(self, theta: Floats) -> float:
-        return float(np.sqrt(max(np.einsum("ij,jk,ik->i", theta, self.second, theta).max(), 0.0)))
-
-    def collinear(self, names: Sequence[str]) -> list[str]:
-        """Say which columns say the same thing."""
-        columns = [*(["the intercept"] if self.intercept else []), *names]
-        scale = np.sqrt(np.maximum(np.diag(self.second), np.finfo(float).tiny))
-        values, vectors = np.linalg.eigh(self.second / np.outer(scale, scale))
-        if not len(values) or values[0] > _COLLINEAR * values[-1]:
-            return []
-        largest = np.abs(vectors[:, 0])
-        involved = [name for name, size in zip(columns, largest, strict=True) if size > 0.1 * largest.max()]
-        return [
-            f"These columns are collinear, so their coefficients are not determined one by one: "
-            f"{', '.join(involved[:6])}. Drop one of them, or add ridge."
-        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,44 +134,86 @@ class _Run:
         return np.ascontiguousarray(channel.unbiasing_matrix(self.reports.law).T)
 
     def statistic(self, method: Method, theta: Floats, with_outer: bool = False) -> SoftmaxScore:
-        return SoftmaxScore(theta, self.table(method), method, self.problem.intercept, with_outer)
+        return self._score(theta, self.table(method), method, with_outer)
 
-    def solve(self, method: Method, source: RecordSource, start: Floats, penalty: Floats) -> Solution:
-        shape = start.shape
-        table = self.table(method)
+    def _score(self, theta: Floats, table: Floats, method: Method, with_outer: bool = False) -> SoftmaxScore:
+        return SoftmaxScore(theta, table, method, self.problem.intercept, with_outer, self.geometry.centre)
 
-        def evaluate(flat: Floats) -> Local:
-            statistic = SoftmaxScore(flat.reshape(shape), table, method, self.problem.intercept)
+    def evaluate(self, method: Method, source: RecordSource, penalty: Floats) -> Callable[[Floats], Local]:
+        """Return the penalised objective as a function of the parameters, a record counting one on average.
+
+        So the unit of the sample weights does not matter to the solver.
+        """
+        table, shape = self.table(method), self.zero().shape
+        unit = self.reports.rows / self.reports.weight.sum()
+
+        def local(flat: Floats) -> Local:
+            statistic = self._score(flat.reshape(shape), table, method)
             sums = self.engine.reduce(statistic, source)
             pull = penalty @ flat
-            return Local(sums.objective - 0.5 * float(flat @ pull), sums.gradient - pull, sums.information + penalty)
+            value = sums.objective - 0.5 * float(flat @ pull)
+            return Local(unit * value, unit * (sums.gradient - pull), unit * (sums.information + penalty))
 
-        def diverges(flat: Floats) -> bool:
-            return self.geometry.root_mean_square_logit(flat.reshape(shape)) > _FARTHEST
+        return local
 
-        found = maximise(evaluate, start.ravel(), diverges=diverges, max_iterations=self.problem.max_iterations)
-        return Solution(found.theta.reshape(shape), found.local, found.iterations, found.converged, found.diverged)
+    def solve(self, method: Method, source: RecordSource, start: Floats, penalty: Floats) -> Solution:
+        evaluate = self.evaluate(method, source, penalty)
+        shape = start.shape
 
-    def start(self, look: RecordSource, penalty: Floats) -> Floats:
-        """Fit a look at the data: close enough that the whole needs two or three passes."""
-        found = self.from_moments(look, self.zero(), penalty)
-        if self.problem.method == "marginal":
-            refined = self.solve("marginal", look, found.theta, penalty)
-            found = found if refined.diverged else refined
-        return found.theta
+        def distance(flat: Floats) -> float:
+            return self.geometry.root_mean_square_logit(flat.reshape(shape))
 
-    def from_moments(self, source: RecordSource, start: Floats, penalty: Floats) -> Solution:
-        """Solve the moment problem, which is concave, as a start for the full one; rescue it if need be."""
+        found = maximise(
+            evaluate,
+            start.ravel(),
+            diverges=lambda flat, _: distance(flat) > _LOST,
+            max_iterations=self.problem.max_iterations,
+        )
+        # Far logits alone prove nothing: one outlying record may have one. But twice as far as a maximum it is lower,
+        # and where the fit only stopped for want of slope it is not.
+        far = distance(found.theta) > _FAR
+        diverged = found.diverged or (far and _not_below(evaluate(2 * found.theta).value, found.local.value))
+        theta = found.theta.reshape(shape)
+        return Solution(theta, found.local, found.iterations, found.converged and not diverged, diverged)
+
+    def starts(self, look: RecordSource, penalty: Floats) -> list[Floats]:
+        """Where to start from: fits to a look at the data, close enough that the whole needs two or three passes.
+
+        The moment problem is concave and has one solution. The likelihood may have several maxima: its search starts
+        from the moment solution, from further out in that direction, and from zero.
+        """
+        if self.problem.method == "moments":
+            return [self.zero() if look.num_rows == self.reports.rows else self.from_moments(look, penalty)]
         try:
-            found = self.solve("moments", source, start, penalty)
+            near = self.from_moments(look, penalty)
+            starts = [near, 3 * near, self.zero()]
         except Unidentifiable:
-            if self.problem.method == "moments":
-                raise
             # Reports that do not determine the truth may still determine the parameters.
-            return self.solve("marginal", source, start, penalty)
+            starts = [self.zero()]
+        if look.num_rows == self.reports.rows:
+            return starts
+        best, _ = self.best(look, starts, penalty)
+        return [near if best.diverged and len(starts) > 1 else best.theta]
+
+    def best(self, source: RecordSource, starts: Sequence[Floats], penalty: Floats) -> tuple[Solution, bool]:
+        """Solve from several starts and keep the highest; also say whether there were several maxima."""
+        found = [self.solve(self.problem.method, source, start, penalty) for start in starts]
+        finite = [solution for solution in found if solution.converged]
+        highest = max(found, key=lambda solution: solution.local.value)
+        if highest.diverged and finite:
+            # Running away from a far start proves nothing unless it led higher than a maximum that is there.
+            top = max(finite, key=lambda solution: solution.local.value)
+            highest = top if _not_below(top.local.value, highest.local.value) else highest
+        apart = [(solution.theta - highest.theta).ravel() for solution in finite]
+        several = any(gap @ highest.local.information @ gap > _DISTINCT**2 for gap in apart)
+        return highest, several and highest.converged
+
+    def from_moments(self, source: RecordSource, penalty: Floats) -> Floats:
+        """Solve the moment problem; shrink it where it has no solution."""
+        found = self.solve("moments", source, self.zero(), penalty)
         if found.diverged:
-            found = self.solve("moments", source, start, penalty + self.shrinkage(intercept=True))
-        return found
+            found = self.solve("moments", source, self.zero(), penalty + self.shrinkage(intercept=True))
+        return found.theta
 
     def asked_penalty(self) -> Floats:
         """The ridge that the user asked for, in the features' own units; the intercept is free."""
@@ -238,27 +243,29 @@ class _Run:
             return 1.0
         return float(max((told**2 @ law - (told @ law) ** 2).max(), 1 / self.classes**2))
 
-    def runaways(self, solution: Solution, penalty: Floats) -> "Runaways | None":
+    def runaways(self, source: RecordSource, solution: Solution, penalty: Floats) -> "Runaways | None":
         """Find directions in which the fit went so far that the information about them is gone.
 
         One separated level among many does not move the root mean square logit. But along its direction the curvature,
-        which is an average of p (1 - p), has vanished against that of the other directions.
+        which is an average of p (1 - p), has vanished against that of the other directions; and going twice as far
+        along it costs nothing.
         """
         if penalty.any() or not solution.local.information.any():
             return None
-        values, vectors = np.linalg.eigh(self.geometry.second)
-        seen = values > _COLLINEAR * values[-1]  # collinear directions carry no information to begin with
-        whiten = np.kron(np.eye(self.classes - 1), vectors[:, seen] / np.sqrt(values[seen]))
-        curvature, directions = np.linalg.eigh(whiten.T @ solution.local.information @ whiten)
-        vanished = curvature <= _VANISHED * curvature[-1]
-        if not vanished.any():
+        white, unwhite = (np.kron(np.eye(self.classes - 1), part) for part in self.geometry.whitening())
+        curvature, directions = np.linalg.eigh(white.T @ solution.local.information @ white)
+        vanished = directions[:, curvature <= _VANISHED * curvature[-1]]
+        if not vanished.size:
             return None
-        along = np.abs(whiten @ directions[:, vanished]).max(axis=1)
+        flat = solution.theta.ravel()
+        farther = flat + white @ (vanished @ (vanished.T @ (unwhite.T @ flat)))
+        if not _not_below(self.evaluate(self.problem.method, source, penalty)(farther).value, solution.local.value):
+            return None
+        along = np.abs(white @ vanished).max(axis=1)
         along = along * np.sqrt(np.tile(np.diag(self.geometry.second), self.classes - 1))
         names = parameter_names(self.problem.channel, self.problem.feature_names, self.problem.intercept)
         named = tuple(name for name, size in zip(names, along, strict=True) if size > 0.3 * along.max())
-        unwhiten = np.kron(np.eye(self.classes - 1), vectors[:, seen] * np.sqrt(values[seen]))
-        dual = unwhiten @ directions[:, vanished]
+        dual = unwhite @ vanished
         return Runaways(named, dual @ dual.T)
 
     def rescue(self, source: RecordSource, runaways: "Runaways | None") -> tuple[float, Floats, Solution]:
@@ -288,10 +295,16 @@ class _Run:
         # With a penalty the scores do not sum to zero: their covariance is what is left after the mean.
         share = self.reports.squared_weight.sum() / max(sums.weight**2, np.finfo(float).tiny)
         meat = outer - share * np.outer(sums.gradient, sums.gradient)
+        back = np.kron(np.eye(self.classes - 1), self.geometry.uncentring)
+        information, sandwich = (back @ each @ back.T for each in (bread, bread @ meat @ bread))
+        if not penalty.any():
+            undetermined = np.tile(self.geometry.undetermined(), self.classes - 1)
+            for covariance in (information, sandwich):
+                covariance[undetermined], covariance[:, undetermined] = np.nan, np.nan
         return SoftmaxFit(
-            theta=solution.theta,
-            information_covariance=bread if marginal else None,
-            sandwich_covariance=bread @ meat @ bread,
+            theta=(back @ solution.theta.ravel()).reshape(solution.theta.shape),
+            information_covariance=information if marginal else None,
+            sandwich_covariance=sandwich,
             log_likelihood=sums.objective if marginal else None,
             ridge=ridge,
             rows=sums.rows,
@@ -300,6 +313,10 @@ class _Run:
             converged=solution.converged,
             notes=notes,
         )
+
+
+def _not_below(value: float, reference: float) -> bool:
+    return value >= reference - 1e-10 * (1 + abs(reference))
 
 
 def _coupling(classes: int) -> Floats:

@@ -16,6 +16,8 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     Whatever stood under that name before stays until then, and stays for good if anything fails.
     """
     target = Path(path)
+    if target.is_symlink():
+        target = target.resolve()  # the file that is meant, not the link to it
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
     try:
         yield temporary

@@ -143,13 +143,14 @@ def refuse_existing(path: Path, overwrite: bool) -> None:
     """Refuse a place that is taken, unless it may be overwritten; only ever a release is overwritten."""
     if os.path.lexists(path) and not overwrite:
         raise ReleaseError(f"{path} exists already", remedy="Choose another name, or say overwrite (--overwrite).")
-    if path.is_dir() and any(path.iterdir()):
-        # Replacing a folder removes all that is in it.
+    empty = path.is_dir() and not any(path.iterdir())
+    if os.path.lexists(path) and not empty:
+        # What is replaced is gone: true answers, a study file, a folder of other things must not be.
         try:
             read_release(path)
         except ReleaseError as error:
             raise ReleaseError(
-                f"{path} is a folder that is not a release ({error})", remedy="Choose another name."
+                f"{path} exists and is not a release ({error})", "a release to overwrite", "Choose another name."
             ) from error
 
 

@@ -23,6 +23,8 @@ def check_target(path: Path, *, overwrite: bool, inputs: tuple[Path, ...] = ()) 
             raise InvalidInput(f"{path} would be written over {other}", "a file of its own for every output")
     if path.is_dir():
         raise ReleaseError(f"{path} is a folder", "the name of a file")
+    if path.exists() and not path.is_file():
+        raise ReleaseError(f"{path} is a device or a pipe", "the name of a file")
     if not path.parent.is_dir():
         raise ReleaseError(f"cannot write {path}: there is no folder {path.parent}", remedy="Make it first.")
     if os.path.lexists(path) and not overwrite:

@@ -68,12 +68,18 @@ def expectation_maximisation(
         weight = (responsibility * row_weights[:, None]).T.ravel()
         told = weight > 0  # a classifier should not see copies that cannot be true
         fitted = clone(model)
-        fitted.fit(_safe_indexing(stacked, np.flatnonzero(told)), labels[told], sample_weight=weight[told])
+        rows_told = _safe_indexing(stacked, np.flatnonzero(told))
+        fitted.fit(rows_told, labels[told], **{_weight_argument(fitted): weight[told]})
         responsibility, evidence = posterior_weights(class_probabilities(fitted, X, classes), likelihood)
         history.append(float(np.average(np.log(evidence), weights=row_weights)))
         if len(history) > 1 and abs(history[-1] - history[-2]) < tolerance:
             return EMResult(fitted, tuple(history), converged=True)
     return EMResult(fitted, tuple(history), converged=False)
+
+
+def _weight_argument(model: Any) -> str:
+    """The argument of ``fit`` that weights rows: a pipeline hands it on to its last step."""
+    return f"{model.steps[-1][0]}__sample_weight" if hasattr(model, "steps") else "sample_weight"
 
 
 def class_probabilities(model: Any, X: Any, classes: int) -> Floats:

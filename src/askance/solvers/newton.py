@@ -44,7 +44,7 @@ def maximise(
     evaluate: Callable[[Floats], Local],
     start: Floats,
     *,
-    diverges: Callable[[Floats], bool] = lambda theta: False,
+    diverges: Callable[[Floats, Local], bool] = lambda theta, here: False,
     max_iterations: int = 200,
 ) -> Solution:
     """Maximise a smooth function.
@@ -54,7 +54,7 @@ def maximise(
     evaluate : function of theta
         Returns value, gradient and information.
     start : array
-    diverges : function of theta
+    diverges : function of theta and the objective there
         Says when theta has gone so far that no finite maximiser can be meant.
     max_iterations : int
 
@@ -70,7 +70,7 @@ def maximise(
     radius = np.inf
     previous = np.inf
     for iteration in range(max_iterations):
-        if diverges(theta):
+        if diverges(theta, here):
             return Solution(theta, here, iteration, converged=False, diverged=True)
         step, newton = _step(here, scale, radius)
         gain = float(here.gradient @ step - 0.5 * step @ here.information @ step)
@@ -81,7 +81,8 @@ def maximise(
         # Near the maximum each distance is about the square of the last times a constant, which the last two tell.
         # Where a fit runs away, distances shrink by a constant factor instead.
         if distance <= _SHRINKING * previous < np.inf and distance**3 / previous**2 <= _CLOSE_ENOUGH:
-            return Solution(theta + step, here, iteration + 1, converged=True, diverged=False)
+            there = here._replace(value=here.value + gain)
+            return Solution(theta + step, there, iteration + 1, converged=True, diverged=False)
         there = evaluate(theta + step)
         gained = there.value - here.value
         length = float(np.linalg.norm(step * scale))
@@ -97,7 +98,7 @@ def maximise(
             # The predicted gain is below rounding, and so is what is left to gain.
             return Solution(theta, here, iteration, converged=True, diverged=False)
         theta, here, previous = theta + step, there, distance
-    return Solution(theta, here, max_iterations, converged=False, diverged=diverges(theta))
+    return Solution(theta, here, max_iterations, converged=False, diverged=diverges(theta, here))
 
 
 def _units(information: Floats) -> Floats:

@@ -16,11 +16,13 @@ def blocks(records: Records) -> Iterator[Records]:
         yield records.rows(start, start + BLOCK_ROWS)
 
 
-def with_intercept(features: NDArray[np.float64], intercept: bool) -> NDArray[np.float64]:
-    """Return the features with a leading column of ones, or as they are."""
+def with_intercept(
+    features: NDArray[np.float64], intercept: bool, centre: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """Return the features, less their centre, with a leading column of ones; without an intercept, as they are."""
     if not intercept:
         return features
     rows = np.empty((features.shape[0], features.shape[1] + 1))
     rows[:, 0] = 1.0
-    rows[:, 1:] = features
+    np.subtract(features, 0.0 if centre is None else centre, out=rows[:, 1:])
     return rows

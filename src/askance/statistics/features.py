@@ -11,19 +11,20 @@ from askance.statistics.blocks import blocks, with_intercept
 
 
 class FeatureSums(NamedTuple):
-    """Weighted sums over records of z z', where z = (1, x), or x alone without intercept."""
+    """Weighted sums over records of z z', where z = (1, x - centre), or x alone without intercept."""
 
     rows: int
     weight: float
     second: NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FeatureMoments:
-    """Sum z z' over records."""
+    """Sum z z' over records, where z = (1, x - centre)."""
 
     columns: int
     intercept: bool
+    centre: NDArray[np.float64] | None = None
 
     @property
     def width(self) -> int:
@@ -35,7 +36,7 @@ class FeatureMoments:
     def observe(self, records: Records) -> FeatureSums:
         total = self.empty()
         for block in blocks(records):
-            rows = with_intercept(block.features, self.intercept)
+            rows = with_intercept(block.features, self.intercept, self.centre)
             weighted = rows if block.weights is None else rows * block.weights[:, None]
             weight = float(len(block)) if block.weights is None else float(block.weights.sum())
             total = self.merge(total, FeatureSums(len(block), weight, weighted.T @ rows))

@@ -1,6 +1,6 @@
 """Objective, score and information of the softmax model under a finite channel: where model and channel meet.
 
-Two objectives, both sums over records (METHOD section 3), with eta the logits of record i and A its log-partition:
+Two objectives, both sums over records, with eta the logits of record i and A its log-partition:
 
 - moments:  sum_k R[k, o_i] eta_k - A,     concave; R is the channel's unbiasing matrix;
 - marginal: log sum_k S[o_i, k] p(k | x_i), the likelihood of the report; S is the channel's matrix.
@@ -49,6 +49,8 @@ class SoftmaxScore:
     intercept : bool
     with_outer : bool
         Also sum the outer products of the scores.
+    centre : array, d, optional
+        Subtracted from the features where there is an intercept: columns far from zero would cost digits.
     """
 
     theta: Floats
@@ -56,6 +58,7 @@ class SoftmaxScore:
     method: Method
     intercept: bool
     with_outer: bool = False
+    centre: Floats | None = None
 
     def empty(self) -> ScoreSums:
         size = self.theta.size
@@ -80,7 +83,7 @@ class SoftmaxScore:
         return total
 
     def _observe_block(self, records: Records) -> ScoreSums:
-        rows = with_intercept(records.features, self.intercept)
+        rows = with_intercept(records.features, self.intercept, self.centre)
         free = self.theta.shape[0]
         score = np.empty((len(records), free))
         curvature = np.empty((len(records), free * (free + 1) // 2))
