@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench docs clean
+.PHONY: help demo test java check bench docs clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -22,8 +22,17 @@ $(READY): requirements/dev.txt pyproject.toml
 demo: $(READY) ## run a whole private study on bundled data and write its report
 	@$(BIN)/askance demo $(ARGS)
 
-test: $(READY) ## run all tests
-	@$(BIN)/python -m pytest -n 2 $(ARGS)
+test: $(READY) java ## run all tests
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
+
+# Spark runs on Java, which pip cannot install. Debian and its kin can; elsewhere the tests of Spark are skipped.
+java:
+	@command -v java >/dev/null || test -x "$${JAVA_HOME:-/nowhere}/bin/java" || { \
+	  root=$$(test "$$(id -u)" = 0 || echo "sudo -n"); \
+	  echo "Java is missing: installing default-jre-headless for the tests of the Spark engine"; \
+	  { $$root apt-get -qq update && $$root apt-get -qq install --yes --no-install-recommends default-jre-headless; } >/dev/null 2>&1 \
+	  && command -v java >/dev/null; \
+	} || printf '%s\n' "" "*** NO JAVA: the tests of the Spark engine will be SKIPPED." "*** Install Java 17 (Debian: apt-get install default-jre-headless) to run them." ""
 
 check: $(READY) ## formatting, lint, types, architecture
 	@$(BIN)/ruff format --check .

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 def fit(
     data: Annotated[
-        Path, typer.Argument(help="A release (Parquet), or a CSV or Parquet file of collected reports with --study.")
+        str,
+        typer.Argument(
+            help="A release: Parquet, by path or address (s3://...). Or a CSV or Parquet file of reports, with --study."
+        ),
     ],
     study: Annotated[Path | None, typer.Option(help="The study file, if DATA is not a release.")] = None,
     formula: Annotated[str | None, typer.Option(help='A regression, such as "cheated ~ age + C(school)".')] = None,
@@ -51,7 +54,7 @@ def fit(
 
     penalty = _ridge(ridge)
     _check_level(level)
-    inputs = [path for path in (data, study) if path is not None]
+    inputs = [Path(path) for path in (data, study) if path is not None]
     for target in (report, save):
         if target is not None:
             check_target(target, overwrite=overwrite, inputs=tuple(inputs))
@@ -130,10 +133,10 @@ def _check_level(level: float) -> None:
         raise InvalidInput(f"--level {level:g}", "a confidence level between 0 and 1, such as 0.95", percent)
 
 
-def _command(data: Path, **options: Any) -> str:
+def _command(data: str, **options: Any) -> str:
     """The command that makes the report again: what differs from the defaults."""
     default = {"method": "marginal", "ridge": "auto", "covariance": "auto", "level": 0.95, "engine": "local"}
-    words = ["askance", "fit", str(data)]
+    words = ["askance", "fit", data]
     for name, value in options.items():
         if value is not None and value != default.get(name):
             words += [f"--{name}", str(value)]

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
+from askance.errors import InvalidInput
+from askance.releases.partition import TablePartition
 from askance.statistics.base import Records
 
 PARTITION_ROWS = 1 << 16
@@ -133,3 +135,26 @@ def held_in_memory(source: RecordSource, limit_bytes: int) -> RecordSource:
     if bytes_a_row * source.num_rows > limit_bytes:
         return source
     return ArraySource(concatenate([records if part is first else part.load() for part in parts]))
+
+
+def even_groups(parts: Sequence[SourcePartition[Any]], most: int) -> list[list[SourcePartition[Any]]]:
+    """Gather neighbouring parts into at most ``most`` groups of about as many rows."""
+    rows = np.array([part.num_rows for part in parts], dtype=float)
+    middles = np.cumsum(rows) - rows / 2
+    numbers = np.minimum(middles * most // max(rows.sum(), 1), most - 1)
+    return [[parts[i] for i in np.flatnonzero(numbers == number).tolist()] for number in np.unique(numbers)]
+
+
+def sendable(parts: Sequence[SourcePartition[Any]], engine: str) -> Sequence[SourcePartition[Any]]:
+    """Refuse parts that hold rows: only descriptions of where rows are travel to the workers of an engine."""
+    for part in parts:
+        inner: Any = part
+        while inner is not None:
+            if isinstance(inner, TablePartition | ArrayPartition):
+                raise InvalidInput(
+                    f"rows in the memory of this process, for the workers of {engine}",
+                    "a release on disk, or at an address, that the workers can read",
+                    "Write it first: release.write(path), then fit_release(path). Or use the local engine.",
+                )
+            inner = getattr(inner, "part", None)
+    return parts

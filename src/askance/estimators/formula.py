@@ -87,7 +87,7 @@ class FormulaColumns:
             if any(spec.transform_state.values()):
                 # center(), scale(), poly() and the like must see every row, not a prototype.
                 _refuse_too_large(release, ", ".join(spec.transform_state))
-                spec = _spec(right, _frame(release.to_table(list(columns)), levels))
+                spec = _spec(right, _frame(release.head(columns, _ROWS_AT_ONCE), levels))
         except (FormulaicError, ValueError, TypeError, KeyError, NameError) as error:
             if isinstance(error, InvalidInput):
                 raise
@@ -103,15 +103,14 @@ class FormulaColumns:
 
     def _refuse_aggregates(self, formula: Formula, release: Release) -> None:
         """Refuse ``age - age.mean()`` and the like, which would take the mean of each partition for that of all."""
-        parts = [part for part in release.partitions() if part.num_rows > 1]
-        if len(parts) < 2 or not self.names:
+        if release.in_one_piece or not self.names:
             return
-        rows = parts[0].read(list(self.columns)).slice(0, 1000)
+        rows = release.head(self.columns, 1000)
         together = self.matrix(rows)
         alone = [self.matrix(rows.slice(row, 1))[0] for row in range(min(rows.num_rows, 5))]
         if not np.allclose(together[: len(alone)], alone, rtol=1e-9, atol=0):
             raise InvalidInput(
-                f"the formula {formula.text!r} mixes rows, and the release has {len(parts)} parts",
+                f"the formula {formula.text!r} mixes rows, and those of the release are read in parts",
                 "terms that are computed row by row, or transforms that remember, such as center(), scale(), poly()",
             )
 
@@ -157,12 +156,11 @@ def _levels(release: Release, columns: tuple[str, ...], engine: Engine) -> dict[
 
 def _prototype(release: Release, columns: tuple[str, ...], levels: dict[str, tuple[Any, ...]]) -> Any:
     """A small frame in which every level of every column occurs."""
-    first = next((part for part in release.partitions() if part.num_rows), None)
-    if first is None:
-        raise InvalidInput("a release without rows", "at least one record")
-    table = first.read(list(columns))
     # More rows than one, or scale() and poly() would divide by a variance of zero.
     rows = max([100, *(len(values) for values in levels.values())])
+    table = release.head(columns, rows)
+    if columns and not table.num_rows:
+        raise InvalidInput("a release without rows", "at least one record")
     cycled = {
         name: pa.array([values[i % len(values)] for i in range(rows)], type=_plain_type(table[name].type))
         if (values := levels.get(name))

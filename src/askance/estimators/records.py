@@ -107,11 +107,15 @@ class DecodedPartition:
     decoder: Decoder
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        return self.decoder.columns
+
+    @property
     def num_rows(self) -> int:
         return self.part.num_rows
 
     def load(self) -> Records:
-        return self.decoder.records(self.part.read(self.decoder.columns))
+        return self.decoder.records(self.part.read(self.columns))
 
 
 @dataclass(frozen=True, eq=False)

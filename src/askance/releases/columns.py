@@ -191,12 +191,18 @@ def conform_reports(table: Any, header: Header) -> pa.Table:
             f"{', '.join(header.schema.names)}",
             "Declare them as covariates, or leave them out: what is not declared is not published.",
         )
+    return conform_columns(table.select(header.schema.names), header, "the table")
+
+
+def conform_columns(table: pa.Table, header: Header, where: str) -> pa.Table:
+    """Convert a table of some of a header's columns to their declared types, or say what is wrong."""
+    declared = {column.name: column for column in [*map(report_column, header.questions), *public_columns(header)]}
     arrays, faults = {}, []
-    for column in [*map(report_column, header.questions), *public_columns(header)]:
-        arrays[column.name], fault = converted(column, table.column(column.name))
+    for name in table.column_names:
+        arrays[name], fault = converted(declared[name], table.column(name))
         faults += [fault] if fault else []
-    refuse(faults, "the table")
-    return stored(arrays, header.schema)
+    refuse(faults, where)
+    return stored(arrays, pa.schema([header.schema.field(name) for name in table.column_names]))
 
 
 def stored(arrays: dict[str, pa.Array], schema: pa.Schema) -> pa.Table:

@@ -3,17 +3,19 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from askance.errors import ReleaseError
+from askance.releases.location import UNREADABLE, Location, first_line
 
 
 class Partition(ABC):
     """Some rows of a release. Frozen and picklable: it can travel to another thread or machine."""
 
     num_rows: int
+    read_at_once: ClassVar[bool] = True  # whether one worker sees all of its rows together
 
     @abstractmethod
     def read(self, columns: Sequence[str] | None = None) -> pa.Table:
@@ -22,6 +24,10 @@ class Partition(ABC):
     @abstractmethod
     def split(self, max_rows: int) -> "list[Partition]":
         """Cut into parts of at most ``max_rows`` rows."""
+
+    def head(self, columns: Sequence[str], rows: int) -> pa.Table:
+        """Return these columns of the first rows."""
+        return self.read(columns).slice(0, rows)
 
     def _starts(self, max_rows: int) -> range:
         return range(0, max(self.num_rows, 1), max_rows)
@@ -34,7 +40,7 @@ class FilePartition(Partition):
     Parameters
     ----------
     path : str
-        The file.
+        The file: an absolute path, or an address.
     row_group : int
         Which of its row groups.
     num_rows : int
@@ -54,12 +60,12 @@ class FilePartition(Partition):
     def read(self, columns: Sequence[str] | None = None) -> pa.Table:
         wanted = None if columns is None else list(columns)
         try:
-            with pq.ParquetFile(self.path, read_dictionary=list(self.dictionary_columns)) as file:
+            with Location(self.path).parquet(read_dictionary=list(self.dictionary_columns)) as file:
                 # No threads inside: engines read several partitions at a time.
                 table = file.read_row_group(self.row_group, columns=wanted, use_threads=False)
-        except (pa.ArrowException, OSError) as error:
+        except UNREADABLE as error:
             raise ReleaseError(
-                f"row group {self.row_group} of {self.path} cannot be read ({_first_line(error)})",
+                f"row group {self.row_group} of {self.path} cannot be read ({first_line(error)})",
                 remedy="The file was damaged or changed since it was opened: restore it or write it again.",
             ) from error
         if wanted is not None:
@@ -94,7 +100,3 @@ class TablePartition(Partition):
 
     def split(self, max_rows: int) -> list[Partition]:
         return [TablePartition(self.table.slice(start, max_rows)) for start in self._starts(max_rows)]
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).partition("\n")[0]

@@ -4,22 +4,20 @@ On disk it is one Parquet file or a folder of them; in memory an Arrow table. Ei
 partitions, so that a release may be far larger than memory.
 """
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
+from pyarrow.fs import FileType
 
 from askance.channels.base import LabelChannel
 from askance.errors import InvalidInput, ReleaseError
 from askance.releases.columns import conform_reports
 from askance.releases.header import Header, Question
+from askance.releases.location import UNREADABLE, Location, first_line
+from askance.releases.location import StrPath as StrPath
 from askance.releases.partition import FilePartition, TablePartition
 from askance.releases.partition import Partition as Partition
-
-StrPath = str | os.PathLike[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +94,20 @@ class Release:
         tables = [part.read(schema.names) for part in self.parts]
         return pa.concat_tables(tables) if tables else schema.empty_table()
 
+    def head(self, columns: Sequence[str], rows: int) -> pa.Table:
+        """Read some columns of the first rows."""
+        tables: list[pa.Table] = []
+        for part in self.parts:
+            if not tables or rows > 0:
+                tables.append(part.head(columns, rows))
+                rows -= tables[-1].num_rows
+        return pa.concat_tables(tables) if tables else pa.schema(map(self.schema.field, columns)).empty_table()
+
+    @property
+    def in_one_piece(self) -> bool:
+        """Whether the rows are always seen all together."""
+        return all(part.read_at_once for part in self.parts) and sum(part.num_rows > 0 for part in self.parts) < 2
+
     def _check_columns(self, columns: Sequence[str]) -> None:
         unknown = [name for name in columns if name not in self.columns]
         if unknown:
@@ -123,6 +135,8 @@ class Release:
 def read_release(path: StrPath) -> Release:
     """Open a release: a Parquet file, or a folder of part files. No rows are read yet.
 
+    Besides a path on this machine it may be an address that fsspec understands, such as ``s3://bucket/survey``.
+
     Hidden and temporary files in a folder (names that begin with "." or "_", or end with ".tmp") are
     passed over.
 
@@ -146,10 +160,8 @@ def read_release(path: StrPath) -> Release:
     ...     read_release(f"{folder}/survey.parquet").channel()
     Warner(p=0.8, classes=('no', 'yes'))
     """
-    place = Path(path)
-    if not place.exists():
-        raise ReleaseError(f"there is no release at {place}", "a Parquet file or a folder of them")
-    files = _part_files(place) if place.is_dir() else [place]
+    place = Location.of(path)
+    files = _files(place)
     header, parts = _open(files[0])
     for file in files[1:]:
         other, more = _open(file)
@@ -163,20 +175,28 @@ def read_release(path: StrPath) -> Release:
     return Release(header, tuple(parts), str(place))
 
 
-def _part_files(folder: Path) -> list[Path]:
-    entries = sorted(
-        entry for entry in folder.iterdir() if not entry.name.startswith((".", "_")) and entry.suffix != ".tmp"
-    )
-    if not entries:
-        raise ReleaseError(f"the folder {folder} has no part files", "Parquet files written by askance")
-    return entries
-
-
-def _open(file: Path) -> tuple[Header, list[Partition]]:
+def _files(place: Location) -> list[Location]:
+    """Return the file, or the part files of a folder."""
     try:
-        with pq.ParquetFile(file) as parquet:
+        kind = place.info().type
+        entries = place.entries() if kind == FileType.Directory else []
+    except UNREADABLE as error:
+        raise ReleaseError(f"{place} cannot be opened ({first_line(error)})") from error
+    if kind == FileType.NotFound:
+        raise ReleaseError(f"there is no release at {place}", "a Parquet file or a folder of them")
+    if kind != FileType.Directory:
+        return [place]
+    files = [entry for entry in entries if not (entry.name.startswith((".", "_")) or entry.name.endswith(".tmp"))]
+    if not files:
+        raise ReleaseError(f"the folder {place} has no part files", "Parquet files written by askance")
+    return files
+
+
+def _open(file: Location) -> tuple[Header, list[Partition]]:
+    try:
+        with file.parquet() as parquet:
             metadata, schema = parquet.metadata, parquet.schema_arrow
-    except (pa.ArrowException, OSError) as error:
+    except UNREADABLE as error:
         raise ReleaseError(
             f"{file} cannot be read as Parquet ({_why(file, error)})",
             "a release written by askance",
@@ -190,12 +210,12 @@ def _open(file: Path) -> tuple[Header, list[Partition]]:
         if pa.types.is_dictionary(header.schema.field(question.name).type)
     )
     return header, [
-        FilePartition(str(file), number, metadata.row_group(number).num_rows, text_reports)
+        FilePartition(file.absolute(), number, metadata.row_group(number).num_rows, text_reports)
         for number in range(metadata.num_row_groups)
     ]
 
 
-def _check_schema(header: Header, schema: pa.Schema, file: Path) -> None:
+def _check_schema(header: Header, schema: pa.Schema, file: Location) -> None:
     declared = {column.name: _value_type(column.type) for column in header.schema}
     found = {column.name: _value_type(column.type) for column in schema}
     for name in declared | found:
@@ -211,13 +231,15 @@ def _value_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
-def _why(file: Path, error: BaseException) -> str:
+def _why(file: Location, error: BaseException) -> str:
     if isinstance(error, PermissionError):
         return "no permission"
-    if file.is_dir():
-        return "it is a folder"
-    if file.stat().st_size == 0:
-        return "it is empty"
-    with file.open("rb") as opened:
-        begins = opened.read(4)
-    return "its end is missing" if begins == b"PAR1" else "it does not begin like one"
+    try:
+        info = file.info()
+        if info.type == FileType.Directory:
+            return "it is a folder"
+        if info.size == 0:
+            return "it is empty"
+        return "its end is missing" if file.first_bytes(4) == b"PAR1" else "it does not begin like one"
+    except UNREADABLE:
+        return first_line(error)

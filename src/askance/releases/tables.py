@@ -61,7 +61,7 @@ class DataFile:
                 yield from _parquet_chunks(self, list(columns), row_groups)
             else:
                 yield from _csv_chunks(self, list(columns))
-        except (pa.ArrowException, UnicodeDecodeError) as error:
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise InvalidInput(f"{self.path} cannot be read: {_plainly(error)}") from error
 
 
@@ -99,7 +99,7 @@ def _open_file(path: Path) -> DataFile:
         if b"\0" in beginning and not _codec(path):
             raise InvalidInput(f"{path} is neither text nor Parquet", "CSV (in UTF-8) or Parquet")
         return DataFile(path, tuple(_csv_header(path)), False)
-    except (pa.ArrowException, UnicodeDecodeError, csv.Error) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError, csv.Error) as error:
         raise InvalidInput(
             f"{path} cannot be read: {_plainly(error)}", "CSV (in UTF-8, with a header line) or Parquet"
         ) from error

@@ -11,6 +11,7 @@ from askance.errors import InvalidInput
 from askance.estimators.formula import Formula
 from askance.releases.columns import check_present
 from askance.releases.header import Header
+from askance.releases.location import Location
 from askance.releases.release import Release, StrPath, read_release
 from askance.releases.study import Study
 from askance.releases.tables import DataFile, open_data
@@ -40,6 +41,8 @@ def open_reports(data: StrPath, study: Study | None, wanted: Wanted) -> tuple[Re
     Of a table that is no release only the columns that are wanted are read: what is missing or odd in the
     others does not matter.
     """
+    if Location.of(data).is_address:
+        return _checked(read_release(data), study)
     place = Path(data)
     if not place.exists():
         raise InvalidInput(
@@ -48,14 +51,7 @@ def open_reports(data: StrPath, study: Study | None, wanted: Wanted) -> tuple[Re
         )
     files = open_data(place)
     if any(file.is_release for file in files):
-        release = read_release(place)
-        if study is not None and not study.header().same_study(release.header):
-            raise InvalidInput(
-                f"the study differs from what {place} says about itself",
-                "the study that the release was made with",
-                "Leave --study out: a release knows its own questions and channels.",
-            )
-        return release, release.header.guarantee
+        return _checked(read_release(place), study)
     if study is None:
         raise InvalidInput(
             f"{place} is not a release, so it does not say how its reports came about",
@@ -63,6 +59,16 @@ def open_reports(data: StrPath, study: Study | None, wanted: Wanted) -> tuple[Re
             "If it holds true answers, hide them first: askance privatize study.toml DATA --out RELEASE.",
         )
     return _release_of(files, place, study, wanted), study.guarantee
+
+
+def _checked(release: Release, study: Study | None) -> tuple[Release, Guarantee]:
+    if study is not None and not study.header().same_study(release.header):
+        raise InvalidInput(
+            f"the study differs from what {release.path} says about itself",
+            "the study that the release was made with",
+            "Leave --study out: a release knows its own questions and channels.",
+        )
+    return release, release.header.guarantee
 
 
 def _release_of(files: Sequence[DataFile], place: Path, study: Study, wanted: Wanted) -> Release:

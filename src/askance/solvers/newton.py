@@ -36,7 +36,7 @@ class Solution:
 
 
 _CONVERGED = 1e-9  # remaining distance to the maximum, in standard errors
-_CLOSE_ENOUGH = 1e-6  # standard errors: closer than this a step is trusted without looking once more
+_CLOSE_ENOUGH = 1e-10  # standard errors: closer than this a step is trusted without looking once more
 _SHRINKING = 0.1
 
 
@@ -77,7 +77,7 @@ def maximise(
         distance = np.sqrt(2 * max(gain, 0.0)) if newton else np.inf
         noise = 1e-13 * abs(here.value)
         if distance <= _CONVERGED:
-            return Solution(theta, here, iteration, converged=True, diverged=False)
+            return Solution(theta + step, here, iteration, converged=True, diverged=False)
         # Near the maximum each distance is about the square of the last times a constant, which the last two tell.
         # Where a fit runs away, distances shrink by a constant factor instead.
         if distance <= _SHRINKING * previous < np.inf and distance**3 / previous**2 <= _CLOSE_ENOUGH:
