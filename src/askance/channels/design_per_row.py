@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from askance.channels.alphabet import Alphabet, Label
 from askance.channels.base import Spec
 from askance.channels.columns import as_column, some_rows
-from askance.channels.finite import SPEC_VERSION, FiniteLaw, unbiasing_matrix
+from askance.channels.finite import FiniteLaw, unbiasing_matrix
 from askance.channels.guarantee import Guarantee
+from askance.channels.value import SPEC_VERSION
 from askance.entropy.bits import BitSource, GeneratorBits, system_bits
 from askance.entropy.draws import Codes, code_type
 from askance.errors import InvalidInput

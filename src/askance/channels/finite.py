@@ -5,10 +5,9 @@ mechanisms (:mod:`~askance.channels.randomized_response`, :mod:`~askance.channel
 their matrix is.
 """
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import FrozenInstanceError, dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -16,23 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askance.channels.alphabet import Alphabet, Label, as_labels, listed
-from askance.channels.base import Spec
 from askance.channels.guarantee import Guarantee
+from askance.channels.value import ChannelValue
 from askance.entropy.bits import BitSource, GeneratorBits, system_bits
 from askance.entropy.draws import AliasSampler, BinarySampler, Codes, Sampler
 from askance.entropy.thresholds import RESOLUTION, exact_counts, exact_epsilon
 from askance.errors import InvalidInput, Unidentifiable
 
-SPEC_VERSION = 1
 _STOCHASTIC_TOLERANCE = 1e-9
 _SAME_LAW = 1e-9
 _SINGULAR = 1e-12  # singular values below this fraction of the largest count as zero
 
 
-class FiniteLaw(ABC):
+class FiniteLaw(ChannelValue, ABC):
     """Behaviour shared by all finite channels; a subclass is a frozen dataclass of its parameters."""
 
-    kind: ClassVar[str]
     classes: tuple[Label, ...]
 
     # -- what a mechanism must say -------------------------------------------------------------------
@@ -133,54 +130,6 @@ class FiniteLaw(ABC):
             the truth itself.
         """
         return unbiasing_matrix(self.matrix, self.classes, report_law, features)
-
-    # -- identity ------------------------------------------------------------------------------------
-
-    def parameters(self) -> dict[str, Any]:
-        """What the channel was made with: plain, JSON-able values by argument name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
-
-    def to_spec(self) -> Spec:
-        """Return a JSON-able description; :func:`askance.channel_from_spec` reads it."""
-        given = {name: value for name, value in self.parameters().items() if value is not None}
-        return {"channel": self.kind, "version": SPEC_VERSION} | {
-            name: list(value) if isinstance(value, tuple) else value for name, value in given.items()
-        }
-
-    def __repr__(self) -> str:
-        given = (
-            f"{name}=({listed(value)})" if isinstance(value, tuple) else f"{name}={value!r}"
-            for name, value in self.parameters().items()
-            if value is not None
-        )
-        return f"{type(self).__name__}({', '.join(given)})"
-
-    @cached_property
-    def _identity(self) -> str:
-        # Text, because Python holds the classes (0, 1) and (False, True) for equal, and a file does not.
-        return json.dumps(self.to_spec(), sort_keys=True)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, FiniteLaw) and self._identity == other._identity
-
-    def __hash__(self) -> int:
-        return hash(self._identity)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise FrozenInstanceError(f"cannot change {name}: a channel is a fixed value; make another one")
-
-    def __copy__(self) -> "FiniteLaw":
-        return self
-
-    def __deepcopy__(self, memo: Any) -> "FiniteLaw":
-        return self  # a frozen value: scikit-learn's clone may share it
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _made_again, (type(self), self.parameters())
-
-
-def _made_again(channel: type["FiniteLaw"], parameters: dict[str, Any]) -> "FiniteLaw":
-    return channel(**parameters)
 
 
 def wanted_features(features: Any, classes: tuple[Label, ...]) -> NDArray[np.float64]:

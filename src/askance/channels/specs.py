@@ -6,7 +6,7 @@ from typing import Any
 
 from askance.channels.base import LabelChannel
 from askance.channels.design_per_row import DesignPerRow
-from askance.channels.finite import SPEC_VERSION, FiniteChannel, FiniteLaw, Identity
+from askance.channels.finite import FiniteChannel, FiniteLaw, Identity
 from askance.channels.randomized_response import RandomizedResponse
 from askance.channels.surveys import (
     Crosswise,
@@ -17,6 +17,7 @@ from askance.channels.surveys import (
     UnrelatedQuestion,
     Warner,
 )
+from askance.channels.value import SPEC_VERSION
 from askance.errors import InvalidInput
 
 FINITE_CHANNELS: tuple[type[FiniteLaw], ...] = (

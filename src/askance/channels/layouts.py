@@ -1,0 +1,121 @@
+"""How the reports about vectors are kept: a few whole numbers, or bits, a person, in as little room as they need."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from askance.errors import InvalidInput
+
+Reports = NDArray[np.unsignedinteger]
+
+
+class Layout(Protocol):
+    """The shape of a report in memory and in a file."""
+
+    @property
+    def arrow_type(self) -> pa.DataType:
+        """The type of a column of reports."""
+
+    def check(self, reports: Any) -> Reports:
+        """Return reports as an array of the right shape and type, or say what is wrong with them."""
+
+    def to_arrow(self, reports: Reports) -> pa.Array:
+        """Pack reports for a file."""
+
+    def from_arrow(self, column: pa.Array | pa.ChunkedArray) -> Reports:
+        """Unpack what :meth:`to_arrow` packed."""
+
+
+@dataclass(frozen=True)
+class Fields:
+    """A few whole numbers: field j holds one of 0 .. states[j] - 1.
+
+    One field is a column of integers, and an array of shape (n,). Several are bytes of fixed width, and an array of
+    shape (n, fields).
+    """
+
+    states: tuple[int, ...]
+
+    @cached_property
+    def dtype(self) -> np.dtype[np.unsignedinteger]:
+        most = max(self.states)
+        return np.dtype("u1" if most <= 1 << 8 else "<u2" if most <= 1 << 16 else "<u4")
+
+    @cached_property
+    def arrow_type(self) -> pa.DataType:
+        if len(self.states) == 1:
+            return pa.from_numpy_dtype(self.dtype)
+        return pa.binary(len(self.states) * self.dtype.itemsize)
+
+    def check(self, reports: Any) -> Reports:
+        array = np.asarray(reports)
+        shape = (len(array), len(self.states)) if len(self.states) > 1 else (len(array),)
+        if array.shape != shape or array.dtype.kind not in "iu":
+            raise InvalidInput(
+                f"reports of shape {array.shape} and type {array.dtype}",
+                f"whole numbers of shape {('n', *shape[1:])}",
+                "Pass what privatize or simulate returned.",
+            )
+        limits = np.array(self.states) if len(self.states) > 1 else self.states[0]
+        if array.size and (array.min() < 0 or np.any(array >= limits)):
+            raise InvalidInput(
+                f"reports up to {array.max()}", f"numbers from 0, below {', '.join(map(str, sorted({*self.states})))}"
+            )
+        return np.ascontiguousarray(array, dtype=self.dtype)
+
+    def to_arrow(self, reports: Reports) -> pa.Array:
+        packed = np.ascontiguousarray(reports, dtype=self.dtype)
+        return pa.Array.from_buffers(self.arrow_type, len(packed), [None, pa.py_buffer(packed)])
+
+    def from_arrow(self, column: pa.Array | pa.ChunkedArray) -> Reports:
+        flat = _bytes_of(column, self.arrow_type).view(self.dtype)
+        return self.check(flat if len(self.states) == 1 else flat.reshape(-1, len(self.states)))
+
+
+@dataclass(frozen=True)
+class Bits:
+    """A row of bits, eight to a byte in a file; an array of zeros and ones, n x count, in memory."""
+
+    count: int
+
+    @cached_property
+    def arrow_type(self) -> pa.DataType:
+        return pa.binary(-(-self.count // 8))
+
+    def check(self, reports: Any) -> Reports:
+        array = np.asarray(reports)
+        if array.ndim != 2 or array.shape[1] != self.count or array.dtype.kind not in "biu":
+            raise InvalidInput(
+                f"reports of shape {array.shape} and type {array.dtype}", f"zeros and ones of shape (n, {self.count})"
+            )
+        if array.size and (array.min() < 0 or array.max() > 1):
+            raise InvalidInput(f"reports up to {array.max()}", "zeros and ones")
+        return np.ascontiguousarray(array, dtype=np.uint8)
+
+    def to_arrow(self, reports: Reports) -> pa.Array:
+        packed = np.packbits(reports, axis=1)
+        return pa.Array.from_buffers(self.arrow_type, len(packed), [None, pa.py_buffer(packed)])
+
+    def from_arrow(self, column: pa.Array | pa.ChunkedArray) -> Reports:
+        packed = _bytes_of(column, self.arrow_type).reshape(-1, self.arrow_type.byte_width)
+        return np.unpackbits(packed, axis=1, count=self.count)
+
+
+def _bytes_of(column: pa.Array | pa.ChunkedArray, wanted: pa.DataType) -> NDArray[np.uint8]:
+    """Return the bytes of a column of fixed width, without copying where it is in one piece."""
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if isinstance(array, pa.ChunkedArray):  # a column without rows
+        array = pa.array([], wanted)
+    if array.type != wanted:
+        raise InvalidInput(f"a column of {array.type}", f"reports kept as {wanted}")
+    if array.null_count:
+        raise InvalidInput(f"{array.null_count} reports are missing", "a report in every row")
+    width = wanted.bit_width // 8
+    if not len(array):
+        return np.empty(0, np.uint8)
+    everything = np.frombuffer(array.buffers()[1], dtype=np.uint8)
+    return everything[array.offset * width : (array.offset + len(array)) * width]

@@ -1,0 +1,66 @@
+"""A channel as a fixed value: comparable, hashable, printable, savable as JSON, never changed."""
+
+import json
+from dataclasses import FrozenInstanceError, fields
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+from askance.channels.alphabet import listed
+from askance.channels.base import Spec
+
+SPEC_VERSION = 1
+
+
+class ChannelValue:
+    """Identity shared by all channels: what a channel was made with says which channel it is.
+
+    A subclass is a frozen dataclass of its parameters, or overrides :meth:`parameters`.
+    """
+
+    kind: ClassVar[str]
+
+    def parameters(self) -> dict[str, Any]:
+        """What the channel was made with: plain, JSON-able values by argument name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+
+    def to_spec(self) -> Spec:
+        """Return a JSON-able description; :func:`askance.channel_from_spec` reads it."""
+        given = {name: value for name, value in self.parameters().items() if value is not None}
+        return {"channel": self.kind, "version": SPEC_VERSION} | {
+            name: list(value) if isinstance(value, tuple) else value for name, value in given.items()
+        }
+
+    def __repr__(self) -> str:
+        given = (
+            f"{name}=({listed(value)})" if isinstance(value, tuple) else f"{name}={value!r}"
+            for name, value in self.parameters().items()
+            if value is not None
+        )
+        return f"{type(self).__name__}({', '.join(given)})"
+
+    @cached_property
+    def _identity(self) -> str:
+        # Text, because Python holds the classes (0, 1) and (False, True) for equal, and a file does not.
+        return json.dumps(self.to_spec(), sort_keys=True)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ChannelValue) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise FrozenInstanceError(f"cannot change {name}: a channel is a fixed value; make another one")
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self  # a frozen value: scikit-learn's clone may share it
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made_again, (type(self), self.parameters())
+
+
+def _made_again(channel: type[ChannelValue], parameters: dict[str, Any]) -> ChannelValue:
+    return channel(**parameters)
