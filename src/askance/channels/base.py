@@ -17,6 +17,23 @@ from askance.entropy.draws import Codes
 Spec = dict[str, Any]
 
 
+class ReportChannel(Protocol):
+    """Any channel as whoever reads its reports sees it."""
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The privacy that is really given."""
+
+    def encode_reports(self, reports: Any, design: Any = None) -> NDArray[Any]:
+        """Turn reports, as they come or as a file keeps them, into numbers: one row a report."""
+
+    def to_spec(self) -> Spec:
+        """A JSON-able description from which the channel can be made again."""
+
+    def describe(self) -> str:
+        """How the truth was hidden, in a sentence."""
+
+
 @runtime_checkable
 class LabelChannel(Protocol):
     """A finite channel as the learner sees it: report codes, and one table indexed by them.

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from askance.entropy.compiled import compiled
 from askance.errors import InvalidInput
 
 Reports = NDArray[np.unsignedinteger]
@@ -60,8 +61,10 @@ class Fields:
                 f"whole numbers of shape {('n', *shape[1:])}",
                 "Pass what privatize or simulate returned.",
             )
-        limits = np.array(self.states) if len(self.states) > 1 else self.states[0]
-        if array.size and (array.min() < 0 or np.any(array >= limits)):
+        # Field by field, and not where the type itself keeps the limit: a pass over all reports should cost little.
+        whole = np.iinfo(array.dtype).max + 1 if array.dtype.kind == "u" else None
+        fields = zip(array.reshape(len(array), len(self.states)).T, self.states, strict=True)
+        if array.size and any(most != whole and (field.min() < 0 or field.max() >= most) for field, most in fields):
             raise InvalidInput(
                 f"reports up to {array.max()}", f"numbers from 0, below {', '.join(map(str, sorted({*self.states})))}"
             )
@@ -103,6 +106,24 @@ class Bits:
     def from_arrow(self, column: pa.Array | pa.ChunkedArray) -> Reports:
         packed = _bytes_of(column, self.arrow_type).reshape(-1, self.arrow_type.byte_width)
         return np.unpackbits(packed, axis=1, count=self.count)
+
+    def ones(self, reports: Any) -> tuple[int, NDArray[np.int64]]:
+        """Return how many reports there are, and how many ones each of their columns has."""
+        packed_already = hasattr(reports, "combine_chunks") or hasattr(reports, "buffers")
+        column = reports if packed_already else self.to_arrow(self.check(reports))
+        packed = _bytes_of(column, self.arrow_type).reshape(-1, self.arrow_type.byte_width)
+        # Each byte is counted as it is; what its eight bits are is looked up once for each of 256 values.
+        seen = np.zeros((packed.shape[1], 256), np.int64)
+        _count_bytes(packed, seen)
+        bits_of = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
+        return len(packed), (seen @ bits_of).reshape(-1)[: self.count]
+
+
+@compiled
+def _count_bytes(packed, seen):  # type: ignore[no-untyped-def]
+    for i in range(packed.shape[0]):
+        for j in range(packed.shape[1]):
+            seen[j, packed[i, j]] += 1
 
 
 def _bytes_of(column: pa.Array | pa.ChunkedArray, wanted: pa.DataType) -> NDArray[np.uint8]:

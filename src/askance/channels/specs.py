@@ -4,10 +4,15 @@ from collections.abc import Mapping
 from inspect import signature
 from typing import Any
 
-from askance.channels.base import LabelChannel
+from askance.channels.coordinate_release import CoordinateRelease
 from askance.channels.design_per_row import DesignPerRow
 from askance.channels.finite import FiniteChannel, FiniteLaw, Identity
+from askance.channels.per_value_flip import PerValueFlip
+from askance.channels.priv_unit import PrivUnit
+from askance.channels.private_number import PrivateNumber
+from askance.channels.private_row import PrivateRow
 from askance.channels.randomized_response import RandomizedResponse
+from askance.channels.sampled_coordinates import SampledCoordinates
 from askance.channels.surveys import (
     Crosswise,
     ForcedResponse,
@@ -17,7 +22,10 @@ from askance.channels.surveys import (
     UnrelatedQuestion,
     Warner,
 )
-from askance.channels.value import SPEC_VERSION
+from askance.channels.triple_release import TripleRelease
+from askance.channels.value import SPEC_VERSION, ChannelValue
+from askance.channels.vectors import RowMechanism
+from askance.channels.window_release import WindowRelease
 from askance.errors import InvalidInput
 
 FINITE_CHANNELS: tuple[type[FiniteLaw], ...] = (
@@ -32,10 +40,20 @@ FINITE_CHANNELS: tuple[type[FiniteLaw], ...] = (
     Triangular,
     Kuk,
 )
-_BY_KIND = {channel.kind: channel for channel in FINITE_CHANNELS}
+VECTOR_CHANNELS: tuple[type[RowMechanism], ...] = (
+    CoordinateRelease,
+    PerValueFlip,
+    PrivUnit,
+    TripleRelease,
+    WindowRelease,
+    PrivateNumber,
+    SampledCoordinates,
+)
+_EVERY_CHANNEL: tuple[type[ChannelValue], ...] = (*FINITE_CHANNELS, *VECTOR_CHANNELS, PrivateRow)
+_BY_KIND = {channel.kind: channel for channel in _EVERY_CHANNEL}
 
 
-def channel_from_spec(spec: Mapping[str, Any]) -> LabelChannel:
+def channel_from_spec(spec: Mapping[str, Any]) -> Any:
     """Make the channel that a spec describes.
 
     Examples
@@ -60,7 +78,7 @@ def channel_from_spec(spec: Mapping[str, Any]) -> LabelChannel:
         if not isinstance(designs, Mapping):
             raise InvalidInput(f"a design-per-row spec with designs={designs!r}", "a mapping of named designs")
         made = {name: channel_from_spec(design) for name, design in designs.items()}
-        return DesignPerRow(made)  # type: ignore[arg-type]
+        return DesignPerRow(made)
     if not isinstance(kind, str) or kind not in _BY_KIND:
         raise InvalidInput(f"an unknown channel {kind!r}", f"one of {', '.join([*_BY_KIND, DesignPerRow.kind])}")
     made_by = _BY_KIND[kind]

@@ -1,6 +1,7 @@
 """Channels for vectors of bounded numbers: one row of a truth is one person."""
 
 import math
+import sys
 import warnings
 from abc import ABC, abstractmethod
 from typing import Any
@@ -13,6 +14,7 @@ from askance.channels.guarantee import Guarantee
 from askance.channels.layouts import Layout, Reports
 from askance.channels.value import ChannelValue
 from askance.entropy.bits import BitSource, GeneratorBits, system_bits
+from askance.entropy.compiled import compiled
 from askance.errors import AskanceWarning, InvalidInput
 
 Floats = NDArray[np.float64]
@@ -20,7 +22,7 @@ Floats = NDArray[np.float64]
 LARGEST_EPSILON = 50.0
 
 
-class VectorChannel(ChannelValue, ABC):
+class RowMechanism(ChannelValue, ABC):
     """Hides a vector whose coordinates lie in a public range; a subclass is a frozen dataclass of its parameters."""
 
     dim: int
@@ -50,14 +52,6 @@ class VectorChannel(ChannelValue, ABC):
     def _draw(self, truth: Floats, bits: BitSource) -> Reports:
         """Draw a report for each row; all values are inside the range."""
 
-    @abstractmethod
-    def unbias(self, reports: Any) -> Floats:
-        """Return b, n x dim, with E[b_i | truth_i] = truth_i."""
-
-    @abstractmethod
-    def noise_covariance(self, truth: Any) -> Floats:
-        """Return the mean over rows of Cov[unbias(report) | truth], dim x dim, in closed form."""
-
     # -- what follows --------------------------------------------------------------------------------
 
     def privatize(self, truth: Any) -> Reports:
@@ -69,7 +63,7 @@ class VectorChannel(ChannelValue, ABC):
         return self._report(truth, GeneratorBits(rng))
 
     def _report(self, truth: Any, bits: BitSource) -> Reports:
-        inside, clipped = self.clip(truth)
+        inside, clipped = self._inside(truth)
         if clipped:
             low, high = self.range
             warnings.warn(
@@ -79,12 +73,18 @@ class VectorChannel(ChannelValue, ABC):
             )
         return self._draw(inside, bits)
 
+    def _inside(self, truth: Any) -> tuple[NDArray[Any], int]:
+        """What :meth:`_draw` is given, and how many values were clipped; all checks are made here."""
+        return self.clip(truth)
+
     def clip(self, truth: Any) -> tuple[Floats, int]:
         """Return the truth with every value inside the public range, and how many were not."""
-        values = as_matrix(truth, self.dim)
+        values = _shaped(truth, self.dim)
         low, high = self.range
-        outside = int(np.count_nonzero((values < low) | (values > high)))
-        return (np.clip(values, low, high) if outside else values), outside
+        outside = count_outside(values.reshape(-1), low, high)
+        if not outside:  # not a number would have been outside
+            return values, 0
+        return np.clip(_finite(values), low, high), int(outside)
 
     def encode_reports(self, reports: Any, design: Any = None) -> Reports:
         """Check reports, or unpack those of a file."""
@@ -95,8 +95,24 @@ class VectorChannel(ChannelValue, ABC):
         return self.layout.check(reports)
 
 
+class VectorChannel(RowMechanism):
+    """A mechanism whose reports can be turned into unbiased estimates of the vector itself."""
+
+    @abstractmethod
+    def unbias(self, reports: Any) -> Floats:
+        """Return b, n x dim, with E[b_i | truth_i] = truth_i."""
+
+    @abstractmethod
+    def noise_covariance(self, truth: Any) -> Floats:
+        """Return the mean over rows of Cov[unbias(report) | truth], dim x dim, in closed form."""
+
+
 def as_matrix(truth: Any, columns: int) -> Floats:
     """Return n x columns finite numbers, or say what is wrong."""
+    return _finite(_shaped(truth, columns))
+
+
+def _shaped(truth: Any, columns: int) -> Floats:
     try:
         values = np.ascontiguousarray(truth, dtype=float)
     except (*NOT_ARROW,):
@@ -105,7 +121,11 @@ def as_matrix(truth: Any, columns: int) -> Floats:
         values = values[:, None]
     if values.ndim != 2 or values.shape[1] != columns:
         raise InvalidInput(f"an array of shape {values.shape}", f"one row a person: shape (n, {columns})")
-    if not np.isfinite(values).all():
+    return values
+
+
+def _finite(values: Floats) -> Floats:
+    if count_outside(values.reshape(-1), -sys.float_info.max, sys.float_info.max):
         row, column = np.argwhere(~np.isfinite(values))[0]
         raise InvalidInput(
             f"{values[row, column]} in row {row + 1}, column {column + 1}",
@@ -113,6 +133,16 @@ def as_matrix(truth: Any, columns: int) -> Floats:
             "Drop or impute rows with missing values before they are hidden.",
         )
     return values
+
+
+@compiled
+def count_outside(values, low, high):  # type: ignore[no-untyped-def]
+    """Count the values of a flat array outside [low, high]; what is not a number is outside."""
+    # One pass without arrays in between: checking must not cost more than drawing.
+    outside = 0
+    for i in range(values.shape[0]):
+        outside += not (low <= values[i] <= high)
+    return outside
 
 
 def checked_epsilon(epsilon: Any) -> float:

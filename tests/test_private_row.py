@@ -1,0 +1,146 @@
+"""Whole rows hidden in one report: every mechanism tells the second moments without bias, at the stated level."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import askance as ask
+
+COLUMNS = {"age": (0, 100), "income": (-50, 150), "score": (1, 6)}
+ROW = np.array([30.0, 120.0, 2.0])
+MECHANISMS = ["window", "unit", "sampled", "coordinate", "per-value", "triple"]
+
+
+def in_units(channel, moments):
+    """The mean moment matrix of reports, in the units of the data."""
+    width = len(channel.bounds.names) + 1
+    matrix = np.zeros((width, width))
+    matrix[np.triu_indices(width)] = moments
+    matrix += np.triu(matrix, 1).T
+    return channel.to_units @ matrix @ channel.to_units.T
+
+
+@pytest.mark.parametrize("calibration", ["tight", "paper"])
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_moments_are_unbiased(mechanism, calibration):
+    channel = ask.PrivateRow(COLUMNS, 3.0, mechanism, outcome="score", calibration=calibration)
+    told = channel.moments(channel.simulate(np.tile(ROW, (100_000, 1)), np.random.default_rng(1)))
+    own = np.linalg.solve(channel.to_units, np.r_[1.0, ROW])
+    wanted = np.outer(own, own)[np.triu_indices(4)]
+    error = told.std(axis=0) / np.sqrt(len(told))
+    # Ten moments and twelve cases: five standard errors fail by chance less than once in ten thousand runs.
+    assert np.all(np.abs(told.mean(axis=0) - wanted) <= 5 * error + 1e-12)
+    assert told[:, 0].tolist() == [1.0] * len(told)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("epsilon", [0.5, 4.0])
+def test_the_level_is_what_was_asked(mechanism, epsilon):
+    channel = ask.PrivateRow(COLUMNS, epsilon, mechanism)
+    assert epsilon - 1e-6 < channel.guarantee.epsilon <= epsilon
+    assert "age, income, score" in channel.guarantee.protects
+
+
+def test_the_papers_calibration_is_told_for_what_it_is():
+    exact = {m: ask.PrivateRow(COLUMNS, 2.0, m, calibration="paper").guarantee.epsilon for m in MECHANISMS[3:]}
+    assert exact == pytest.approx({"coordinate": 1.0, "per-value": 1.0, "triple": 3.0}, abs=1e-9)
+
+
+@pytest.mark.parametrize(("epsilon", "mechanism"), [(0.5, "unit"), (1.5, "window"), (8, "window")])
+def test_auto_chooses_by_the_level_and_is_remembered(epsilon, mechanism):
+    channel = ask.PrivateRow(COLUMNS, epsilon)
+    assert channel.mechanism == mechanism
+    assert ask.channel_from_spec(channel.to_spec()) == channel
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_spec_makes_the_channel_again(mechanism):
+    channel = ask.PrivateRow(COLUMNS, 2.0, mechanism, outcome="income")
+    again = ask.channel_from_spec(channel.to_spec())
+    assert again == channel
+    assert hash(again) == hash(channel)
+    assert again.bounds == channel.bounds
+    assert ask.PrivateRow(COLUMNS, 2.5, mechanism, outcome="income") != channel
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_reports_go_through_arrow(mechanism):
+    channel = ask.PrivateRow(COLUMNS, 2.0, mechanism)
+    reports = channel.privatize(np.tile(ROW, (500, 1)))
+    packed = channel.layout.to_arrow(reports)
+    assert len(packed) == 500
+    assert packed.type == channel.layout.arrow_type
+    np.testing.assert_array_equal(channel.encode_reports(pa.chunked_array([packed[:200], packed[200:]])), reports)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pd.DataFrame([ROW[::-1]], columns=["score", "income", "age"]),
+        pa.table({"name": ["x"], "income": [120.0], "age": [30], "score": [2.0]}),
+        {"age": [30.0], "income": [120.0], "score": [2]},
+        [[30, 120, 2]],
+    ],
+)
+def test_columns_are_found_by_name(table):
+    channel = ask.PrivateRow(COLUMNS, 2.0)
+    inside, clipped = channel.clip(table)
+    np.testing.assert_array_equal(inside, [ROW])
+    assert clipped == {}
+
+
+def test_what_is_outside_is_clipped_and_counted():
+    channel = ask.PrivateRow(COLUMNS, 8.0)
+    inside, clipped = channel.clip([[130, -60, 2], [140, 0, 2]])
+    np.testing.assert_array_equal(inside, [[100, -50, 2], [100, 0, 2]])
+    assert clipped == {"age": 2, "income": 1}
+    # The far value never reaches the mechanism: the law is that of the bound.
+    far, near = (channel.simulate(np.tile([age, 0, 2], (2000, 1)), np.random.default_rng(3)) for age in (1e9, 100.0))
+    np.testing.assert_array_equal(far, near)
+
+
+def test_two_calls_draw_different_bits():
+    channel = ask.PrivateRow(COLUMNS, 4.0)
+    rows = np.tile(ROW, (200, 1))
+    assert not np.array_equal(channel.privatize(rows), channel.privatize(rows))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"columns": {"age": (100, 0), "b": (0, 1)}}, "lower bound first"),
+        ({"columns": {"age": (0, 0), "b": (0, 1)}}, "lower bound first"),
+        ({"columns": {"age": (0, np.inf), "b": (0, 1)}}, "unbounded cannot be hidden"),
+        ({"columns": {"age": (0, np.nan), "b": (0, 1)}}, "finite"),
+        ({"columns": {"age": 5, "b": (0, 1)}}, "two numbers"),
+        ({"columns": {"age": (0, 1)}}, "PrivateNumber"),
+        ({"columns": {}}, "public bounds"),
+        ({"epsilon": 0}, "positive"),
+        ({"epsilon": -1.0}, "positive"),
+        ({"epsilon": float("nan")}, "positive"),
+        ({"epsilon": 51}, "it would hide nothing"),
+        ({"epsilon": "1"}, "positive number"),
+        ({"mechanism": "windows"}, "one of auto, window"),
+        ({"outcome": "wage"}, "one of the columns"),
+        ({"mechanism": "coordinate", "calibration": "loose"}, "calibration"),
+        ({"k": 9}, "k=9"),
+    ],
+)
+def test_bad_parameters_are_refused(arguments, message):
+    with pytest.raises(ask.InvalidInput, match=message):
+        ask.PrivateRow(**({"columns": COLUMNS, "epsilon": 4.0} | arguments))
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ([[1.0, 2.0]], r"shape \(n, 3\)"),
+        ([[1.0, np.nan, 2.0]], "row 1, column 2"),
+        ({"age": [1], "income": [2]}, "no column 'score'"),
+        ({"age": ["x"], "income": [2], "score": [2]}, "not numbers"),
+    ],
+)
+def test_bad_rows_are_refused(table, message):
+    with pytest.raises(ask.InvalidInput, match=message):
+        ask.PrivateRow(COLUMNS, 4.0).privatize(table)
