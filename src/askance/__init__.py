@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "AskanceError": "askance.errors",
     "AskanceWarning": "askance.errors",
+    "CoordinateRelease": "askance.channels.coordinate_release",
     "Crosswise": "askance.channels.surveys",
     "DesignPerRow": "askance.channels.design_per_row",
     "FiniteChannel": "askance.channels.finite",
@@ -17,18 +18,26 @@ _PUBLIC = {
     "Guarantee": "askance.channels.guarantee",
     "Identity": "askance.channels.finite",
     "IndirectClassifier": "askance.estimators.indirect_classifier",
+    "IndirectRegressor": "askance.estimators.indirect_regressor",
     "InvalidInput": "askance.errors",
     "Kuk": "askance.channels.surveys",
     "Mangat": "askance.channels.surveys",
+    "PerValueFlip": "askance.channels.per_value_flip",
     "Prevalence": "askance.estimators.prevalence",
+    "PrivUnit": "askance.channels.priv_unit",
+    "PrivateNumber": "askance.channels.private_number",
+    "PrivateRow": "askance.channels.private_row",
     "RandomizedResponse": "askance.channels.randomized_response",
     "Release": "askance.releases.release",
     "ReleaseError": "askance.errors",
+    "SampledCoordinates": "askance.channels.sampled_coordinates",
     "Study": "askance.releases.study",
     "Triangular": "askance.channels.surveys",
+    "TripleRelease": "askance.channels.triple_release",
     "Unidentifiable": "askance.errors",
     "UnrelatedQuestion": "askance.channels.surveys",
     "Warner": "askance.channels.surveys",
+    "WindowRelease": "askance.channels.window_release",
     "audit": "askance.planning.audit",
     "channel_from_spec": "askance.channels.specs",
     "load_model": "askance.estimators.saving",
@@ -52,11 +61,17 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from askance.channels.coordinate_release import CoordinateRelease as CoordinateRelease
     from askance.channels.design_per_row import DesignPerRow as DesignPerRow
     from askance.channels.finite import FiniteChannel as FiniteChannel
     from askance.channels.finite import Identity as Identity
     from askance.channels.guarantee import Guarantee as Guarantee
+    from askance.channels.per_value_flip import PerValueFlip as PerValueFlip
+    from askance.channels.priv_unit import PrivUnit as PrivUnit
+    from askance.channels.private_number import PrivateNumber as PrivateNumber
+    from askance.channels.private_row import PrivateRow as PrivateRow
     from askance.channels.randomized_response import RandomizedResponse as RandomizedResponse
+    from askance.channels.sampled_coordinates import SampledCoordinates as SampledCoordinates
     from askance.channels.specs import channel_from_spec as channel_from_spec
     from askance.channels.surveys import Crosswise as Crosswise
     from askance.channels.surveys import ForcedResponse as ForcedResponse
@@ -65,12 +80,15 @@ if TYPE_CHECKING:
     from askance.channels.surveys import Triangular as Triangular
     from askance.channels.surveys import UnrelatedQuestion as UnrelatedQuestion
     from askance.channels.surveys import Warner as Warner
+    from askance.channels.triple_release import TripleRelease as TripleRelease
+    from askance.channels.window_release import WindowRelease as WindowRelease
     from askance.errors import AskanceError as AskanceError
     from askance.errors import AskanceWarning as AskanceWarning
     from askance.errors import InvalidInput as InvalidInput
     from askance.errors import ReleaseError as ReleaseError
     from askance.errors import Unidentifiable as Unidentifiable
     from askance.estimators.indirect_classifier import IndirectClassifier as IndirectClassifier
+    from askance.estimators.indirect_regressor import IndirectRegressor as IndirectRegressor
     from askance.estimators.prevalence import Prevalence as Prevalence
     from askance.estimators.saving import load_model as load_model
     from askance.planning.audit import audit as audit

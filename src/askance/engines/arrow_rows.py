@@ -5,9 +5,12 @@ A result is one row, with a sum, or with the error that stopped it: an error tha
 value, so that Spark neither tries again in vain nor buries the message in a stack trace.
 """
 
+import gc
 import pickle
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -76,7 +79,9 @@ class ReadBlocks:
             return values.reshape(block["num_rows"].as_py(), -1)[:: self.stride].copy()
 
         weights = array("weights", "f8")[:, 0] if block["weights"].is_valid else None
-        return Records(array("features", "f8"), array("codes", block["code_type"].as_py())[:, 0], weights)
+        codes = array("codes", block["code_type"].as_py())
+        # A report about a whole row takes several numbers; most take one.
+        return Records(array("features", "f8"), codes if codes.shape[1] > 1 else codes[:, 0], weights)
 
 
 @dataclass(frozen=True)
@@ -185,6 +190,7 @@ class Hold:
         except AskanceError as error:
             yield _row(BLOCKS, num_rows=0, error=pickle.dumps(error))
             _exhaust(batches)
+        _leave_modules_to_themselves(len(sys.modules))
 
 
 def _gathered(all_records: Iterator[Records]) -> Iterator[Records]:
@@ -216,12 +222,25 @@ def _result(compute: Callable[[], Any], batches: Batches) -> pa.RecordBatch:
     except AskanceError as error:
         _exhaust(batches)
         return _row(RESULTS, error=pickle.dumps(error))
+    finally:
+        _leave_modules_to_themselves(len(sys.modules))
 
 
 def _exhaust(batches: Batches) -> None:
     """Take what is left: a worker that stops listening counts as broken."""
     for _ in batches:
         pass
+
+
+@cache
+def _leave_modules_to_themselves(imported: int) -> None:
+    """Take what was imported so far out of the collector's sight.
+
+    Spark's workers collect garbage after every task. To walk over all that was imported takes a tenth of a second,
+    which is more than a small sum does, and nothing there is ever garbage.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def _row(schema: pa.Schema, **fields: Any) -> pa.RecordBatch:

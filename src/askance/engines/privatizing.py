@@ -3,6 +3,7 @@
 import os
 import secrets
 import shutil
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,6 +28,7 @@ class Part:
     name: str
     rows: int
     faults: tuple[Fault, ...]
+    clipped: Counter[str]
 
 
 @dataclass(frozen=True)
@@ -46,15 +48,17 @@ class PrivatizePiece:
     def run(self) -> Part:
         name = f"part-{self.number:05d}.{secrets.token_hex(6)}.parquet"
         faults: dict[str, Fault] = {}
+        clipped: Counter[str] = Counter()
         with ReleaseWriter(Path(self.folder) / name, self.header) as writer:
-            for chunk in self.file.chunks(self.header.schema.names, self.row_groups):
-                table, found = hidden_or_faults(chunk.table, self.header)
+            for chunk in self.file.chunks(self.header.source_columns, self.row_groups):
+                table, found, outside = hidden_or_faults(chunk.table, self.header)
+                clipped += outside
                 for fault in found:
                     row = fault.row + chunk.first_row
                     faults.setdefault(fault.column, replace(fault, row=row, where=f" of {self.file.path.name}"))
                 if table is not None:
                     writer.write(table)
-        return Part(name, writer.num_rows, tuple(faults.values()))
+        return Part(name, writer.num_rows, tuple(faults.values()), clipped)
 
 
 def privatize_on(engine: Engine, study: Study, data: StrPath, out: StrPath, *, overwrite: bool = False) -> Privatized:
@@ -81,7 +85,7 @@ def privatize_on(engine: Engine, study: Study, data: StrPath, out: StrPath, *, o
         put_in_place(folder, target, overwrite=overwrite)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    return Privatized(read_release(out), dropped)
+    return Privatized(read_release(out), dropped, sum((part.clipped for part in parts), Counter()))
 
 
 def _pieces(files: Sequence[DataFile], header: Header, folder: Path) -> list[PrivatizePiece]:

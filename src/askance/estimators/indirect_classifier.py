@@ -175,9 +175,10 @@ class IndirectClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: ig
         weight: str | None,
     ) -> Self:
         question, reader, intercept = self._read_as(release, engine, question, formula, features, weight)
-        if self.channel is not None and as_channel(self.channel) != release.channel(question):
+        channel = release.question(question).label_channel
+        if self.channel is not None and as_channel(self.channel) != channel:
             raise InvalidInput(
-                f"this estimator has {self.channel!r}, but the release was made with {release.channel(question)!r}",
+                f"this estimator has {self.channel!r}, but the release was made with {channel!r}",
                 "the release's own channel",
                 "Leave channel=None: a release says how its answers were hidden.",
             )
@@ -185,7 +186,7 @@ class IndirectClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: ig
         self.feature_names_in_ = np.array(reader.names, dtype=object)
         self.n_features_in_ = len(reader.names)
         held, names = engine.hold(source), list(reader.names)
-        return self._fit_source(held, source.decoder.channel, engine, names, intercept, weight is not None)
+        return self._fit_source(held, channel, engine, names, intercept, weight is not None)
 
     def _read_as(
         self,

@@ -84,9 +84,10 @@ class Prevalence(JsonModel, BaseEstimator):  # type: ignore[misc]
     ) -> Self:
         """Fit to a release, which knows its own channel."""
         release = release if isinstance(release, Release) else read_release(release)
+        channel = release.question(question).label_channel
         source = records_of(release, question, NumericColumns(()), weight)
         with running(engine) as where:
-            return self._fit_source(source, source.decoder.channel, where, weight is not None)
+            return self._fit_source(source, channel, where, weight is not None)
 
     def _fit_source(self, source: Any, channel: LabelChannel, engine: Engine, weighted: bool) -> Self:
         if self.method not in ("marginal", "moments"):

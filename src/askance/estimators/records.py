@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from askance.channels.base import LabelChannel
+from askance.channels.base import ReportChannel
 from askance.errors import InvalidInput
 from askance.releases.release import Partition, Release
 from askance.statistics.base import Records
@@ -73,7 +73,7 @@ class Decoder:
     """Turns rows of a release into records: small, holds no data, works wherever the rows are."""
 
     question: str
-    channel: LabelChannel
+    channel: ReportChannel
     reader: FeatureReader
     design_column: str | None = None
     weight_column: str | None = None

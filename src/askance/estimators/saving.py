@@ -16,6 +16,7 @@ FORMAT = "askance-model"
 VERSION = 1
 _ESTIMATORS = {
     "IndirectClassifier": "askance.estimators.indirect_classifier",
+    "IndirectRegressor": "askance.estimators.indirect_regressor",
     "Prevalence": "askance.estimators.prevalence",
 }
 

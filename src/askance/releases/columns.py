@@ -14,6 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from askance.channels.alphabet import Label, listed
+from askance.channels.private_number import PrivateNumber
+from askance.channels.private_row import PrivateRow
 from askance.errors import InvalidInput
 from askance.releases.declarations import Covariate, Question, label_type
 from askance.releases.header import Header
@@ -148,6 +150,24 @@ class TextColumn:
         return "text or a whole number"
 
 
+@dataclass(frozen=True)
+class ReportsColumn:
+    """Reports about numbers, packed as their channel packs them."""
+
+    name: str
+    type: pa.DataType
+    missing: bool = False
+
+    def convert(self, values: pa.Array) -> pa.Array:
+        return values if values.type == self.type else pa.nulls(len(values), self.type)
+
+    def is_missing(self, values: pa.Array) -> pa.Array:
+        return values.is_null()
+
+    def wanted(self) -> str:
+        return f"a report as askance packs it ({self.type})"
+
+
 def covariate_column(covariate: Covariate) -> Column:
     """Return how a covariate is converted."""
     if covariate.type == "number":
@@ -159,12 +179,16 @@ def covariate_column(covariate: Covariate) -> Column:
 
 def report_column(question: Question) -> Column:
     """Return how a question's reports are converted."""
+    if question.hides_numbers:
+        return ReportsColumn(question.name, question.arrow_type)
     return LabelColumn(question.name, question.report_labels)
 
 
-def answer_column(question: Question) -> Column:
+def answer_columns(question: Question) -> list[Column]:
     """Return how a question's true answers are converted."""
-    return LabelColumn(question.name, question.channel.classes)
+    if isinstance(question.channel, PrivateNumber | PrivateRow):
+        return [NumberColumn(name) for name in question.sources]
+    return [LabelColumn(question.name, question.channel.classes)]
 
 
 def public_columns(header: Header) -> list[Column]:

@@ -12,6 +12,8 @@ from askance.channels.base import LabelChannel
 from askance.channels.design_per_row import DesignPerRow
 from askance.channels.finite import FiniteLaw
 from askance.channels.guarantee import Guarantee
+from askance.channels.private_number import PrivateNumber
+from askance.channels.private_row import PrivateRow
 from askance.errors import InvalidInput
 
 COVARIATE_TYPES = ("number", "category")
@@ -48,7 +50,7 @@ class Question:
     ----------
     name : str
         The column that holds the reports.
-    channel : finite channel or DesignPerRow
+    channel : finite channel, DesignPerRow, PrivateNumber or PrivateRow
         How an answer becomes a report.
     text : str
         The question as it is asked.
@@ -64,14 +66,14 @@ class Question:
     """
 
     name: str
-    channel: LabelChannel
+    channel: LabelChannel | PrivateNumber | PrivateRow
     text: str = ""
     design_column: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise InvalidInput(f"a question called {self.name!r}", "a name that is not empty")
-        if not isinstance(self.channel, FiniteLaw | DesignPerRow):
+        if not isinstance(self.channel, FiniteLaw | DesignPerRow | PrivateNumber | PrivateRow):
             raise InvalidInput(f"the channel of {self.name!r} is {self.channel!r}", "a channel such as Warner(0.8)")
         several = isinstance(self.channel, DesignPerRow)
         if several and not self.design_column:
@@ -84,7 +86,37 @@ class Question:
                 f"the question {self.name!r} has one design and the design_column {self.design_column!r}",
                 "no design_column, or several designs",
             )
-        label_type(self.report_labels, f"the question {self.name!r}")
+        if not self.hides_numbers:
+            label_type(self.report_labels, f"the question {self.name!r}")
+
+    @property
+    def hides_numbers(self) -> bool:
+        """Whether the answer is a number, or a row of numbers, rather than one of a few choices."""
+        return isinstance(self.channel, PrivateNumber | PrivateRow)
+
+    @property
+    def label_channel(self) -> LabelChannel:
+        """The channel of an answer out of a few choices; refused if the answer is a number."""
+        if isinstance(self.channel, PrivateNumber | PrivateRow):
+            raise InvalidInput(
+                f"the question {self.name!r}, which hides numbers",
+                "a question with choices",
+                "Numbers are for regressions: IndirectRegressor, or askance fit with a formula.",
+            )
+        return self.channel
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The columns that hold the true answer. They stay behind."""
+        return self.channel.bounds.names if isinstance(self.channel, PrivateRow) else (self.name,)
+
+    @property
+    def arrow_type(self) -> pa.DataType:
+        """How reports are stored."""
+        if isinstance(self.channel, PrivateNumber | PrivateRow):
+            return self.channel.layout.arrow_type
+        plain = label_type(self.report_labels, self.name)
+        return pa.dictionary(pa.int32(), plain) if pa.types.is_string(plain) else plain
 
     @property
     def guarantee(self) -> Guarantee:
@@ -92,9 +124,9 @@ class Question:
         return self.channel.guarantee
 
     @property
-    def designs(self) -> Mapping[str, FiniteLaw]:
+    def designs(self) -> Mapping[str, Any]:
         """The designs by name; a single design has the name ""."""
-        return self.channel.designs if isinstance(self.channel, DesignPerRow) else {"": self.channel}  # type: ignore[dict-item]
+        return self.channel.designs if isinstance(self.channel, DesignPerRow) else {"": self.channel}
 
     @cached_property
     def report_labels(self) -> tuple[Label, ...]:
@@ -160,6 +192,14 @@ def check_names(questions: Sequence[Question], covariates: Sequence[Covariate]) 
     """Refuse two uses of one column; only a design column may serve several questions."""
     designs = dict.fromkeys(question.design_column for question in questions if question.design_column)
     names = [*(question.name for question in questions), *designs, *(covariate.name for covariate in covariates)]
+    hidden = {name for question in questions for name in question.sources} - {question.name for question in questions}
+    published = sorted(hidden.intersection(names))
+    if published:
+        raise InvalidInput(
+            f"the column {', '.join(map(repr, published))} is hidden as part of a row, and declared again",
+            "every column once",
+            "A covariate is published as it is: what is hidden must not be one.",
+        )
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InvalidInput(

@@ -19,7 +19,7 @@ from askance.channels.specs import channel_from_spec
 from askance.errors import InvalidInput, ReleaseError
 from askance.releases.declarations import Covariate as Covariate
 from askance.releases.declarations import Question as Question
-from askance.releases.declarations import check_names, label_type
+from askance.releases.declarations import check_names
 
 FORMAT = "askance-release"
 VERSION = 1
@@ -88,14 +88,17 @@ class Header:
     @cached_property
     def schema(self) -> pa.Schema:
         """The columns of a release with this header: reports, then designs, then covariates."""
-        types: dict[str, pa.DataType] = {}
-        for question in self.questions:
-            plain = label_type(question.report_labels, question.name)
-            text = pa.types.is_string(plain)
-            types[question.name] = pa.dictionary(pa.int32(), plain) if text else plain
+        types: dict[str, pa.DataType] = {question.name: question.arrow_type for question in self.questions}
         types |= dict.fromkeys(self.design_columns, pa.string())
         types |= {covariate.name: covariate.arrow_type for covariate in self.covariates}
         return pa.schema(list(types.items()))
+
+    @cached_property
+    def source_columns(self) -> tuple[str, ...]:
+        """The columns that true answers come in: those of the questions, designs and covariates."""
+        answers = [name for question in self.questions for name in question.sources]
+        public = [*self.design_columns, *(covariate.name for covariate in self.covariates)]
+        return tuple(dict.fromkeys([*answers, *public]))
 
     def question(self, name: str | None = None) -> Question:
         """Return a question by name, or the only one there is."""

@@ -4,17 +4,21 @@ Only what a study declares goes on: reports in place of answers, designs and cov
 """
 
 import os
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from askance.channels.design_per_row import DesignPerRow
+from askance.channels.private_number import PrivateNumber
+from askance.channels.private_row import PrivateRow
 from askance.errors import InvalidInput
 from askance.releases.columns import (
     Fault,
-    answer_column,
+    answer_columns,
     check_present,
     converted,
     public_columns,
@@ -32,10 +36,28 @@ from askance.releases.writer import ReleaseWriter
 
 @dataclass(frozen=True)
 class Privatized:
-    """What came of privatising a file: the release, and the columns that were left behind."""
+    """What came of privatising a file, for the data owner: none of it but the release is for others.
+
+    Parameters
+    ----------
+    release : Release
+    dropped_columns : tuple of str
+        Columns that were left behind.
+    clipped : Counter
+        How many values of which column lay outside their public bounds, and were brought inside.
+    """
 
     release: Release
     dropped_columns: tuple[str, ...]
+    clipped: Counter[str]
+
+
+class Hidden(NamedTuple):
+    """A table of reports, or what is wrong with the answers; and how many values were clipped."""
+
+    table: pa.Table | None
+    faults: list[Fault]
+    clipped: Counter[str]
 
 
 def privatize_table(study: Study, table: Any) -> Release:
@@ -55,8 +77,8 @@ def privatize_table(study: Study, table: Any) -> Release:
     """
     header = study.header()
     table = table if isinstance(table, pa.Table) else pa.table(table)
-    check_present(header.schema.names, table.schema.names, "the table")
-    hidden, faults = hidden_or_faults(table, header)
+    check_present(header.source_columns, table.schema.names, "the table")
+    hidden, faults, _ = hidden_or_faults(table, header)
     refuse(faults, "the table")
     return Release.from_table(hidden, header)
 
@@ -94,11 +116,13 @@ def privatize_file(
     dropped = check_files(files, header, data, out)
     total = sum(file.size for file in files)
     faults: dict[str, Fault] = {}
+    clipped: Counter[str] = Counter()
     with ReleaseWriter(out, header, overwrite=overwrite, rows_per_part=rows_per_part) as writer:
         before = 0
         for file in files:
-            for chunk in file.chunks(header.schema.names):
-                hidden, found = hidden_or_faults(chunk.table, header)
+            for chunk in file.chunks(header.source_columns):
+                hidden, found, outside = hidden_or_faults(chunk.table, header)
+                clipped += outside
                 for fault in found:
                     where = f" of {file.path.name}" if len(files) > 1 else ""
                     faults.setdefault(fault.column, replace(fault, row=fault.row + chunk.first_row, where=where))
@@ -111,7 +135,7 @@ def privatize_file(
         refuse(list(faults.values()), str(data))
         if not writer.num_rows:
             raise InvalidInput(f"{data} has no rows", "at least one")
-    return Privatized(read_release(out), dropped)
+    return Privatized(read_release(out), dropped, clipped)
 
 
 def check_files(files: Sequence[DataFile], header: Header, data: StrPath, out: StrPath) -> tuple[str, ...]:
@@ -125,27 +149,37 @@ def check_files(files: Sequence[DataFile], header: Header, data: StrPath, out: S
                 "the true answers",
                 "To fit a model to it: askance fit.",
             )
-        check_present(header.schema.names, file.columns, str(file.path))
+        check_present(header.source_columns, file.columns, str(file.path))
     found = dict.fromkeys(name for file in files for name in file.columns)
-    return tuple(name for name in found if name not in header.schema.names)
+    return tuple(name for name in found if name not in header.source_columns)
 
 
-def hidden_or_faults(table: pa.Table, header: Header) -> tuple[pa.Table | None, list[Fault]]:
+def hidden_or_faults(table: pa.Table, header: Header) -> Hidden:
     """Draw a report for every answer of a table; nothing is drawn if any column has a fault."""
     arrays, faults = {}, []
-    for column in [*map(answer_column, header.questions), *public_columns(header)]:
+    answers = [column for question in header.questions for column in answer_columns(question)]
+    for column in [*answers, *public_columns(header)]:
         arrays[column.name], fault = converted(column, table.column(column.name))
         faults += [fault] if fault else []
+    clipped: Counter[str] = Counter()
     if faults:
-        return None, faults
-    reports = {question.name: _reports(question, arrays) for question in header.questions}
-    return stored(arrays | reports, header.schema), []
+        return Hidden(None, faults, clipped)
+    reports = {}
+    for question in header.questions:
+        reports[question.name], outside = _reports(question, arrays)
+        clipped += outside
+    return Hidden(stored(arrays | reports, header.schema), [], clipped)
 
 
-def _reports(question: Question, arrays: dict[str, pa.Array]) -> pa.Array:
-    answers, channel = arrays[question.name], question.channel
+def _reports(question: Question, arrays: dict[str, pa.Array]) -> tuple[pa.Array, Counter[str]]:
+    channel = question.channel
+    if isinstance(channel, PrivateNumber | PrivateRow):
+        inside, outside = channel.clip(np.column_stack([arrays[name].to_numpy() for name in question.sources]))
+        counted = outside if isinstance(outside, dict) else {question.name: outside}
+        return channel.layout.to_arrow(channel.privatize(inside)), +Counter(counted)
+    answers = arrays[question.name]
     if isinstance(channel, DesignPerRow):
         drawn = channel.privatize(answers, arrays[str(question.design_column)])
     else:
         drawn = question.designs[""].privatize(answers)
-    return report_column(question).convert(pa.array(drawn))
+    return report_column(question).convert(pa.array(drawn)), Counter()

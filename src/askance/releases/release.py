@@ -5,19 +5,23 @@ partitions, so that a release may be far larger than memory.
 """
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyarrow.fs import FileType
 
-from askance.channels.base import LabelChannel
+from askance.channels.base import ReportChannel
 from askance.errors import InvalidInput, ReleaseError
 from askance.releases.columns import conform_reports
-from askance.releases.header import Header, Question
+from askance.releases.header import METADATA_KEY, Header, Question
 from askance.releases.location import UNREADABLE, Location, first_line
 from askance.releases.location import StrPath as StrPath
 from askance.releases.partition import FilePartition, TablePartition
 from askance.releases.partition import Partition as Partition
+
+_FOOTERS_AT_A_TIME = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +78,7 @@ class Release:
         """Return a question by name, or the only one there is."""
         return self.header.question(name)
 
-    def channel(self, question: str | None = None) -> LabelChannel:
+    def channel(self, question: str | None = None) -> ReportChannel:
         """Return how the answers to a question were hidden."""
         return self.question(question).channel
 
@@ -162,17 +166,18 @@ def read_release(path: StrPath) -> Release:
     """
     place = Location.of(path)
     files = _files(place)
-    header, parts = _open(files[0])
-    for file in files[1:]:
-        other, more = _open(file)
-        if not header.same_study(other):
-            raise ReleaseError(
-                f"the header of {file} differs from that of {files[0].name}",
-                "one study in a folder: the same questions, channels and covariates",
-                "Keep the parts of each study in a folder of their own.",
-            )
-        parts += more
-    return Release(header, tuple(parts), str(place))
+    headers: dict[bytes | None, Header] = {}
+    parts: list[Partition] = []
+    # Many files may be far away: several footers are on their way at a time.
+    with ThreadPoolExecutor(_FOOTERS_AT_A_TIME) as pool:
+        for file, (metadata, schema) in zip(files, pool.map(_footer, files), strict=True):
+            # Parts of one study say the same, byte by byte, so that it is read once.
+            said = (metadata.metadata or {}).get(METADATA_KEY)
+            if said not in headers:
+                headers[said] = Header.from_metadata(metadata.metadata, str(file))
+                _check_same_study(headers, file, files[0])
+            parts += _row_groups(headers[said], metadata, schema, file)
+    return Release(next(iter(headers.values())), tuple(parts), str(place))
 
 
 def _files(place: Location) -> list[Location]:
@@ -192,24 +197,37 @@ def _files(place: Location) -> list[Location]:
     return files
 
 
-def _open(file: Location) -> tuple[Header, list[Partition]]:
+def _footer(file: Location) -> tuple[pq.FileMetaData, pa.Schema]:
     try:
         with file.parquet() as parquet:
-            metadata, schema = parquet.metadata, parquet.schema_arrow
+            return parquet.metadata, parquet.schema_arrow
     except UNREADABLE as error:
         raise ReleaseError(
             f"{file} cannot be read as Parquet ({_why(file, error)})",
             "a release written by askance",
             "If it is a release, it was cut off or damaged on its way: copy or write it again.",
         ) from error
-    header = Header.from_metadata(metadata.metadata, str(file))
+
+
+def _check_same_study(headers: dict[bytes | None, Header], file: Location, first: Location) -> None:
+    """Check that the newest header describes what the first one does."""
+    *earlier, newest = headers.values()
+    if earlier and not earlier[0].same_study(newest):
+        raise ReleaseError(
+            f"the header of {file} differs from that of {first.name}",
+            "one study in a folder: the same questions, channels and covariates",
+            "Keep the parts of each study in a folder of their own.",
+        )
+
+
+def _row_groups(header: Header, metadata: pq.FileMetaData, schema: pa.Schema, file: Location) -> list[Partition]:
     _check_schema(header, schema, file)
     text_reports = tuple(
         question.name
         for question in header.questions
         if pa.types.is_dictionary(header.schema.field(question.name).type)
     )
-    return header, [
+    return [
         FilePartition(file.absolute(), number, metadata.row_group(number).num_rows, text_reports)
         for number in range(metadata.num_row_groups)
     ]

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from askance.channels.base import LabelChannel, Spec
+from askance.channels.base import Spec
 from askance.channels.guarantee import Guarantee
+from askance.channels.private_number import PrivateNumber
+from askance.channels.private_row import PrivateRow
 from askance.errors import InvalidInput
 from askance.releases.declarations import Covariate, Question
 from askance.releases.header import Header
@@ -108,7 +110,7 @@ class Study:
         return _TEMPLATE
 
     @property
-    def channels(self) -> Mapping[str, LabelChannel]:
+    def channels(self) -> Mapping[str, Any]:
         """The channel of each question."""
         return {question.name: question.channel for question in self.questions}
 
@@ -127,7 +129,13 @@ class Study:
         for question in self.questions:
             lines += ["", f"[questions.{_key(question.name)}]"]
             lines += [f"text = {_toml(question.text)}"] if question.text else []
-            lines += [f"choices = {_toml(question.channel.classes)}"]
+            if isinstance(question.channel, PrivateRow):
+                columns = question.channel.columns.items()
+                lines += ["columns = { " + ", ".join(f"{_key(n)} = {_toml(b)}" for n, b in columns) + " }"]
+            elif isinstance(question.channel, PrivateNumber):
+                lines += [f"bounds = {_toml(question.channel.range)}"]
+            else:
+                lines += [f"choices = {_toml(question.channel.classes)}"]
             if question.design_column is None:
                 lines += [f"channel = {_design(question.channel.to_spec())}"]
             else:
@@ -141,7 +149,8 @@ class Study:
 
 
 def _design(spec: Spec) -> str:
-    parameters = {name: value for name, value in spec.items() if name not in ("channel", "version", "classes")}
+    elsewhere = ("channel", "version", "classes", "columns", "lower", "upper")  # said outside of the design
+    parameters = {name: value for name, value in spec.items() if name not in elsewhere}
     pairs = {"design": spec["channel"]} | parameters
     return "{ " + ", ".join(f"{name} = {_toml(value)}" for name, value in pairs.items()) + " }"
 

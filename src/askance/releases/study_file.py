@@ -8,14 +8,17 @@ from difflib import get_close_matches
 from inspect import Parameter, signature
 from typing import Any
 
-from askance.channels.alphabet import Label, as_labels
+from askance.channels.alphabet import as_labels
 from askance.channels.design_per_row import DesignPerRow
-from askance.channels.finite import FiniteLaw
+from askance.channels.private_number import PrivateNumber
+from askance.channels.private_row import PrivateRow
 from askance.channels.specs import FINITE_CHANNELS, channel_from_spec
+from askance.channels.value import ChannelValue
 from askance.errors import InvalidInput
 from askance.releases.declarations import COVARIATE_TYPES, Covariate, Question, check_names
 
 _DESIGNS = {channel.kind: channel for channel in FINITE_CHANNELS}
+_EVERY_DESIGN = {*_DESIGNS, PrivateNumber.kind, PrivateRow.kind}
 _REQUIRED: Any = object()
 _KINDS = {str: "text in quotes", bool: "true or false", list: "a list in [ ]", dict: "a table"}
 
@@ -95,11 +98,20 @@ def _meant(word: object, known: Iterable[str]) -> str:
 
 
 def _question(name: str, place: _Place) -> Question:
-    place.only("text", "choices", "channel", "design_column", "designs")
+    place.only("text", "choices", "bounds", "columns", "channel", "design_column", "designs")
+    text = place.get("text", str, "")
+    kinds = [key for key in ("choices", "bounds", "columns") if key in place.values]
+    if len(kinds) != 1:
+        raise InvalidInput(
+            f"{place} has {' and '.join(kinds)}" if kinds else f"{place} has no 'choices'",
+            'one of: choices = ["no", "yes"] for an answer out of a list; bounds = [0, 100] for a number; '
+            "columns = { age = [0, 100], income = [0, 500] } for several numbers that are hidden together",
+        )
+    if kinds != ["choices"]:
+        return _hidden_numbers(name, place, text)
     listed = place.get("choices", list)
     with _at(place):
         choices = as_labels(listed, "choices")
-    text = place.get("text", str, "")
     column = place.get("design_column", str, None)
     if ("channel" in place.values) == ("designs" in place.values):
         raise InvalidInput(
@@ -107,42 +119,62 @@ def _question(name: str, place: _Place) -> Question:
             'channel = { design = "warner", p = 0.8 }, or several designs and a design_column',
         )
     if "channel" in place.values:
-        channel = _channel(place.table("channel"), choices)
+        channel = _channel(place.table("channel"), _DESIGNS, {"classes": list(choices)})
     else:
-        designs = {name: _channel(where, choices) for name, where in place.table("designs").tables()}
+        classes = {"classes": list(choices)}
+        designs = {name: _channel(where, _DESIGNS, classes) for name, where in place.table("designs").tables()}
         with _at(place):
             channel = DesignPerRow(designs)
     with _at(place):
         return Question(name, channel, text, column)
 
 
-def _channel(place: _Place, choices: tuple[Label, ...]) -> Any:
+def _hidden_numbers(name: str, place: _Place, text: str) -> Question:
+    """A number with public bounds, or several that are hidden together."""
+    for key in ("design_column", "designs"):
+        if key in place.values:
+            raise InvalidInput(f"{place} has {key}", "one channel: numbers are hidden by one design only")
+    if "bounds" in place.values:
+        bounds = place.get("bounds", list)
+        if len(bounds) != 2:
+            raise InvalidInput(f"{place} has bounds = {bounds!r}", "two numbers: bounds = [lower, upper]")
+        given = dict(zip(("lower", "upper"), bounds, strict=True))
+        channel = _channel(place.table("channel"), {PrivateNumber.kind: PrivateNumber}, given)
+    else:
+        columns = dict(place.get("columns", dict))
+        channel = _channel(place.table("channel"), {PrivateRow.kind: PrivateRow}, {"columns": columns})
+    with _at(place):
+        return Question(name, channel, text)
+
+
+def _channel(place: _Place, designs: Mapping[str, type[ChannelValue]], known: Mapping[str, Any]) -> Any:
+    """Make a channel of the parameters in the file and of what is known from around it."""
     kind = place.get("design", str)
-    if kind not in _DESIGNS:
+    if kind not in designs:
         raise InvalidInput(
-            f"{place} has the unknown design {kind!r}",
-            f"one of {', '.join(_DESIGNS)}",
-            _meant(kind, _DESIGNS),
+            f"{place} has the {'unknown ' if kind not in _EVERY_DESIGN else ''}design {kind!r}",
+            f"one of {', '.join(designs)}",
+            _meant(kind, designs),
         )
-    parameters = _parameters(_DESIGNS[kind])
+    parameters = _parameters(designs[kind], known)
     place.only("design", *parameters)
     given = {key: value for key, value in place.values.items() if key != "design"}
-    absent = [key for key, needed in parameters.items() if needed and key not in given]
+    absent = [key for key, parameter in parameters.items() if parameter.default is Parameter.empty and key not in given]
     if absent:
         example = ", ".join(f"{key} = ..." for key in absent)
         raise InvalidInput(f"{place} has no {', '.join(absent)}", f'{{ design = "{kind}", {example} }}')
     for key, value in given.items():
         # Python would take true for 1 and "0.8" for 0.8; whoever wrote that meant something else.
-        if isinstance(value, bool) or not isinstance(value, int | float | list):
-            raise InvalidInput(f"{place} has {key} = {value!r}", "a number, without quotes")
+        text = "str" in str(parameters[key].annotation)
+        if isinstance(value, bool) or not isinstance(value, str if text else int | float | list):
+            raise InvalidInput(f"{place} has {key} = {value!r}", _KINDS[str] if text else "a number, without quotes")
     with _at(place):
-        return channel_from_spec({"channel": kind, **given, "classes": list(choices)})
+        return channel_from_spec({"channel": kind, **given, **known})
 
 
-def _parameters(design: type[FiniteLaw]) -> dict[str, bool]:
-    """Return a design's parameters, and whether each must be given; choices stand for the classes."""
-    known = signature(design).parameters.items()
-    return {name: parameter.default is Parameter.empty for name, parameter in known if name != "classes"}
+def _parameters(design: type[ChannelValue], known: Mapping[str, Any]) -> dict[str, Parameter]:
+    """Return the parameters of a design that must be, or may be, given beside what is known already."""
+    return {name: parameter for name, parameter in signature(design).parameters.items() if name not in known}
 
 
 def _covariate(name: str, place: _Place) -> Covariate:

@@ -1,0 +1,208 @@
+"""Sums of estimated second moments: all that a linear regression needs of hidden rows.
+
+With a = (1, columns), a report gives an unbiased estimate b of the upper triangle of a a'. One pass sums b and its
+squares; when the coefficients are known, a second pass sums the products of the scores that their errors come from.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askance.channels.private_number import PrivateNumber
+from askance.channels.private_row import PrivateRow
+from askance.channels.window_release import WindowRelease
+from askance.statistics.base import Records
+from askance.statistics.blocks import blocks
+
+Floats = NDArray[np.float64]
+
+
+class MomentSums(NamedTuple):
+    """Sums over reports of weights, of estimated moments, and of their squares."""
+
+    rows: int
+    weight: float
+    squared_weight: float
+    total: Floats
+    squares: Floats
+
+    @property
+    def mean(self) -> Floats:
+        """The estimated moments, upper triangle."""
+        mean: Floats = self.total / self.weight
+        return mean
+
+    @property
+    def variance(self) -> Floats:
+        """The variance of each estimated moment."""
+        spread: Floats = np.maximum(self.squares - self.squared_weight * self.mean**2, 0.0) / self.weight**2
+        return spread
+
+
+class MomentReader(Protocol):
+    """Tells the moments of hidden rows from their reports."""
+
+    @property
+    def width(self) -> int:
+        """The length of a = (1, columns)."""
+
+    @property
+    def to_units(self) -> Floats:
+        """L with a in the units of the data = L a on the reader's own scale."""
+
+    def moments(self, records: Records) -> Floats:
+        """Return n x width (width + 1) / 2 unbiased estimates of the upper triangle of a a'."""
+
+    def sums(self, records: Records) -> MomentSums:
+        """Return the sums over a batch."""
+
+
+@dataclass(frozen=True)
+class HiddenRows:
+    """Rows of which every column is hidden."""
+
+    channel: PrivateRow
+
+    @property
+    def width(self) -> int:
+        return len(self.channel.bounds.names) + 1
+
+    @property
+    def to_units(self) -> Floats:
+        return self.channel.to_units
+
+    def moments(self, records: Records) -> Floats:
+        return self.channel.moments(records.codes)
+
+    def sums(self, records: Records) -> MomentSums:
+        hidden = self.channel._hidden
+        if not isinstance(hidden, WindowRelease):
+            return _summed(self.moments(records), records.weights)
+        # Few of the products are told by a report: their sums need not look at the others.
+        weight, squared, total, squares = hidden.product_sums(records.codes, records.weights)
+        return MomentSums(
+            len(records), weight, squared, np.concatenate([[weight], total]), np.concatenate([[squared], squares])
+        )
+
+
+@dataclass(frozen=True)
+class HiddenOutcome:
+    """Public features, and an outcome that is hidden alone, or not at all.
+
+    Parameters
+    ----------
+    channel : PrivateNumber, optional
+        How the outcome was hidden; codes of records are outcomes themselves if not given.
+    centre, scale : tuple of float
+        By which features, and last the outcome, are standardised.
+    """
+
+    channel: PrivateNumber | None
+    centre: tuple[float, ...]
+    scale: tuple[float, ...]
+
+    @property
+    def width(self) -> int:
+        return len(self.centre) + 1
+
+    @cached_property
+    def to_units(self) -> Floats:
+        matrix = np.diag([1.0, *self.scale])
+        matrix[1:, 0] = self.centre
+        return matrix
+
+    @property
+    def tells_squares(self) -> bool:
+        """Whether the square of the outcome can be told from a report."""
+        return self.channel is None or self.channel.tells_squares
+
+    def moments(self, records: Records) -> Floats:
+        outcome = records.codes if self.channel is None else self.channel.unbias(records.codes)
+        rows = np.empty((len(records), self.width))
+        rows[:, 0] = 1.0
+        rows[:, 1:-1] = (records.features - np.array(self.centre[:-1])) / np.array(self.scale[:-1])
+        rows[:, -1] = (outcome - self.centre[-1]) / self.scale[-1]
+        first, second = np.triu_indices(self.width)
+        products: Floats = rows[:, first] * rows[:, second]
+        if self.channel is not None:  # the square of an estimate is no estimate of the square
+            products[:, -1] = self.channel.unbias_square(records.codes) if self.tells_squares else 0.0
+        return products
+
+    def sums(self, records: Records) -> MomentSums:
+        found = _summed(self.moments(records), records.weights)
+        if not self.tells_squares:
+            found.total[-1] = np.nan
+        return found
+
+
+def _summed(moments: Floats, weights: Floats | None) -> MomentSums:
+    if weights is None:
+        rows = len(moments)
+        return MomentSums(rows, float(rows), float(rows), moments.sum(axis=0), np.einsum("ij,ij->j", moments, moments))
+    weighted = moments * weights[:, None]
+    squares = np.einsum("ij,ij->j", weighted, weighted)
+    return MomentSums(len(moments), float(weights.sum()), float(weights @ weights), weighted.sum(axis=0), squares)
+
+
+@dataclass(frozen=True, eq=False)
+class SecondMoments:
+    """Sum the estimated moments of a reader."""
+
+    reader: MomentReader
+
+    def empty(self) -> MomentSums:
+        size = self.reader.width * (self.reader.width + 1) // 2
+        return MomentSums(0, 0.0, 0.0, np.zeros(size), np.zeros(size))
+
+    def observe(self, records: Records) -> MomentSums:
+        total = self.empty()
+        for block in blocks(records):
+            total = self.merge(total, self.reader.sums(block))
+        return total
+
+    def merge(self, first: MomentSums, second: MomentSums) -> MomentSums:
+        return MomentSums(
+            first.rows + second.rows,
+            first.weight + second.weight,
+            first.squared_weight + second.squared_weight,
+            first.total + second.total,
+            first.squares + second.squares,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreProducts:
+    """Sum s s' over reports, where s = (estimated a a') direction: the noise of the normal equations."""
+
+    reader: MomentReader
+    direction: Floats  # of length width, on the reader's own scale
+
+    def empty(self) -> Floats:
+        return np.zeros((self.reader.width, self.reader.width))
+
+    @cached_property
+    def _contraction(self) -> Floats:
+        """K with (upper triangle of a a') K = a a' direction."""
+        width = self.reader.width
+        first, second = np.triu_indices(width)
+        matrix = np.zeros((len(first), width))
+        entry = np.arange(len(first))
+        matrix[entry, first] = self.direction[second]
+        off = first != second
+        matrix[entry[off], second[off]] = self.direction[first[off]]
+        return matrix
+
+    def observe(self, records: Records) -> Floats:
+        total = self.empty()
+        for block in blocks(records):
+            scores = self.reader.moments(block) @ self._contraction
+            if block.weights is not None:
+                scores *= block.weights[:, None]
+            total += scores.T @ scores
+        return total
+
+    def merge(self, first: Floats, second: Floats) -> Floats:
+        return first + second
