@@ -42,7 +42,11 @@ def fit_moments(features: Floats, matrix: Floats, counts: Floats, start: Floats)
     array, replicates x d
     """
     beta = unbiasing_matrix(matrix, tuple(range(matrix.shape[1])), features=features)
-    wanted = counts @ beta.T / counts.sum(axis=1, keepdims=True)
+    return match_moments(features, counts @ beta.T / counts.sum(axis=1, keepdims=True), start)
+
+
+def match_moments(features: Floats, wanted: Floats, start: Floats) -> Floats:
+    """Solve E_theta[phi] = wanted by Newton, for each row of ``wanted``, replicates x d."""
 
     def step(theta: Floats) -> Floats:
         law = family_law(features, theta)
@@ -50,7 +54,7 @@ def fit_moments(features: Floats, matrix: Floats, counts: Floats, start: Floats)
         information = np.einsum("rk,dk,ek->rde", law, features, features) - mean[:, :, None] * mean[:, None, :]
         return _solved(information, wanted - mean)
 
-    return _iterated(step, start, len(counts))
+    return _iterated(step, start, len(wanted))
 
 
 def fit_marginal(features: Floats, matrix: Floats, counts: Floats, start: Floats) -> Floats:

@@ -28,6 +28,7 @@ PAPERS = {
 }
 
 _MODULES = (
+    "askance.papers.linear_moments_appendix_a4",
     "askance.papers.linear_moments_figure_3",
     "askance.papers.linear_moments_figure_4",
     "askance.papers.linear_moments_figure_5",
@@ -91,7 +92,7 @@ def entries() -> dict[str, Entry]:
     Examples
     --------
     >>> list(entries())[0]
-    'linear-moments/figure-3'
+    'linear-moments/appendix-a4'
     """
     for module in _MODULES:
         import_module(module)

@@ -1,8 +1,8 @@
 """How precise an estimate from hidden answers can be: population variances, before any data exist.
 
 The truth y takes K values with p_theta(y) proportional to exp(theta . phi(y)); reports follow a finite
-channel S. With I = Cov[phi(y)], and beta(o) such that E[beta(o) | y] = phi(y), an estimate from n reports has
-covariance Sigma / n, where ([LM] proposition 2)
+channel S, or a vector channel that hides phi(y) itself. With I = Cov[phi(y)], and beta(o) such that
+E[beta(o) | y] = phi(y), an estimate from n reports has covariance Sigma / n, where ([LM] proposition 2)
 
     full      Sigma = I^-1                                       the truth itself is seen
     marginal  Sigma = (I - E Cov[phi(y) | o])^-1                 maximum marginal likelihood
@@ -16,7 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from askance.channels.base import LabelChannel
 from askance.channels.finite import checked_matrix, unbiasing_matrix
+from askance.channels.vectors import VectorChannel
 from askance.errors import InvalidInput, Unidentifiable
+from askance.planning.structured import response_loss
 
 Floats = NDArray[np.float64]
 Method = Literal["marginal", "moments", "full"]
@@ -51,7 +53,7 @@ def family_law(features: ArrayLike, theta: ArrayLike) -> Floats:
 def asymptotic_variance(
     features: ArrayLike,
     theta: ArrayLike,
-    channel: LabelChannel | ArrayLike | None = None,
+    channel: LabelChannel | VectorChannel | ArrayLike | None = None,
     method: Method = "marginal",
     unbiasing: Unbiasing = "pseudo-inverse",
 ) -> Floats:
@@ -63,8 +65,9 @@ def asymptotic_variance(
         Column k is phi(k), the sufficient statistics of truth k.
     theta : array, (d,)
         The true parameter.
-    channel : finite channel, or array reports x K
-        How the truth is hidden; not needed for ``method="full"``.
+    channel : finite channel, array reports x K, or vector channel
+        How the truth is hidden; not needed for ``method="full"``. A vector channel hides the column phi(y), as in
+        structured response, and takes ``method="moments"``.
     method : {"marginal", "moments", "full"}
         The estimator, see the module's description.
     unbiasing : {"pseudo-inverse", "least-variance"}
@@ -79,10 +82,14 @@ def asymptotic_variance(
     array([[16.]])
     >>> asymptotic_variance([[0, 1]], [0.0], method="full")
     array([[4.]])
+    >>> from askance import PerValueFlip
+    >>> asymptotic_variance([[0, 0, 1, 1], [0, 1, 0, 1]], [0.0, 0.0], PerValueFlip(2, 2.0), "moments").round(2)
+    array([[18.73,  0.  ],
+           [ 0.  , 18.73]])
 
     References
     ----------
-    Raghunathan, Frostig, Duchi & Liang (2016), equations (13) and (14).
+    Raghunathan, Frostig, Duchi & Liang (2016), equations (13) and (14); theorems 1 and 2.
     """
     phi, law = _population(features, theta)
     centred = phi - (phi @ law)[:, None]
@@ -90,6 +97,15 @@ def asymptotic_variance(
     inverse_information = _inverse(information, information, "the features")
     if method == "full":
         return inverse_information
+    if isinstance(channel, VectorChannel):
+        if method != "moments":
+            raise InvalidInput(
+                f"method={method!r} for a vector channel",
+                "method='moments'",
+                "The marginal likelihood sums over all vectors that could have been hidden.",
+            )
+        loss = response_loss(channel, phi.T, law)
+        return inverse_information + inverse_information @ loss @ inverse_information
     matrix = _matrix_of(channel, phi.shape[1])
     report_law = matrix @ law
     if method == "marginal":
@@ -152,21 +168,39 @@ def classic_response_variance(
 def relative_efficiency(
     features: ArrayLike,
     theta: ArrayLike,
-    channel: LabelChannel | ArrayLike,
+    channel: LabelChannel | VectorChannel | ArrayLike,
     unbiasing: Unbiasing = "pseudo-inverse",
+    reference: LabelChannel | VectorChannel | ArrayLike | None = None,
 ) -> float:
-    """Return tr(Sigma_marginal Sigma_moments^-1) / d: 1 if the moments waste nothing, less otherwise.
+    """Return tr(Sigma_reference Sigma_moments^-1) / d: how good moments from ``channel`` are.
+
+    Parameters
+    ----------
+    features, theta, channel, unbiasing
+        As for :func:`asymptotic_variance`.
+    reference : channel, optional
+        Compare with moments from this channel: above 1 if ``channel`` is the better one. If not given, compare with
+        the marginal likelihood under ``channel`` itself: 1 if the moments waste nothing, less otherwise.
 
     Examples
     --------
-    >>> from askance import RandomizedResponse
+    >>> from askance import CoordinateRelease, PerValueFlip, RandomizedResponse
     >>> coin = RandomizedResponse(["a", "b", "c"], truth_probability=0.5)
     >>> round(relative_efficiency([[0, 1, 2]], [1.0], coin), 3)
     0.886
+    >>> bits = [[0, 0, 1, 1], [0, 1, 0, 1]]
+    >>> every, one = PerValueFlip(dim=2, epsilon=1.0), CoordinateRelease(dim=2, epsilon=1.0)
+    >>> round(relative_efficiency(bits, [0.5, -0.5], one, reference=every), 3)
+    1.629
     """
-    marginal = asymptotic_variance(features, theta, channel, "marginal")
     moments = asymptotic_variance(features, theta, channel, "moments", unbiasing)
-    return float(np.trace(np.linalg.solve(moments, marginal))) / len(marginal)
+    if reference is not None:
+        other = asymptotic_variance(features, theta, reference, "moments", unbiasing)
+    elif isinstance(channel, VectorChannel):
+        raise InvalidInput("a vector channel and nothing to compare it with", "reference=another channel")
+    else:
+        other = asymptotic_variance(features, theta, channel, "marginal")
+    return float(np.trace(np.linalg.solve(moments, other))) / len(other)
 
 
 def _population(features: ArrayLike, theta: ArrayLike) -> tuple[Floats, Floats]:
