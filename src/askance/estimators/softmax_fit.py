@@ -204,6 +204,9 @@ class _Run:
             # Running away from a far start proves nothing unless it led higher than a maximum that is there.
             top = max(finite, key=lambda solution: solution.local.value)
             highest = top if _not_below(top.local.value, highest.local.value) else highest
+        if highest.converged:
+            # Of several ways to the same maximum the first: which is higher by rounding must not decide what is told.
+            highest = next(one for one in finite if _not_below(one.local.value, highest.local.value))
         apart = [(solution.theta - highest.theta).ravel() for solution in finite]
         several = any(gap @ highest.local.information @ gap > _DISTINCT**2 for gap in apart)
         return highest, several and highest.converged
