@@ -30,7 +30,8 @@ from pyarrow import csv
 
 import askance
 from askance.channels.design_per_row import DesignPerRow
-from askance.channels.specs import FINITE_CHANNELS
+from askance.channels.private_row import PrivateRow
+from askance.channels.specs import FINITE_CHANNELS, VECTOR_CHANNELS
 from askance.cli.app import app, main
 from askance.errors import InvalidInput
 from askance.papers.registry import entries
@@ -220,7 +221,9 @@ def test_every_command_is_shown_at_work_and_every_option_explained(name):
         assert parameter.help
 
 
-@pytest.mark.parametrize("channel", [*FINITE_CHANNELS, DesignPerRow], ids=lambda channel: channel.kind)
+@pytest.mark.parametrize(
+    "channel", [*FINITE_CHANNELS, *VECTOR_CHANNELS, PrivateRow, DesignPerRow], ids=lambda channel: channel.kind
+)
 def test_every_kind_of_channel_is_explained(channel):
     page = (DOCS / "channels.md").read_text(encoding="utf-8")
     assert f"`{channel.kind}`" in page
@@ -247,6 +250,11 @@ PLACES = {
 } | {
     f"`{channel.kind}`": QUESTION + f'[questions.q.channel]\ndesign = "{channel.kind}"\n{{stranger}} = 1\n'
     for channel in FINITE_CHANNELS
+}
+NUMBERS = {"private-number": "bounds = [0, 1]\n", "private-row": "columns = { a = [0, 1], b = [0, 1] }\n"}
+PLACES |= {
+    f"`{kind}`": f'[questions.q]\n{told}[questions.q.channel]\ndesign = "{kind}"\n{{stranger}} = 1\n'
+    for kind, told in NUMBERS.items()
 }
 
 
