@@ -6,6 +6,7 @@ Each engine starts in a function of its own; one that cannot start here is skipp
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -66,8 +67,12 @@ ENGINES: dict[str, Callable[[], AbstractContextManager[Engine]]] = {"local": loc
 def main() -> Iterator[Measurement]:
     with tempfile.TemporaryDirectory() as folder:
         releases = {rows: write(Path(folder) / f"{rows}", rows) for rows in SIZES}
+        limits = {rows: best_seconds({"scan": partial(scan, release)})["scan"] for rows, release in releases.items()}
+        for rows, seconds in limits.items():
+            name = f"{rows // 1_000_000} million rows: bare scan by Arrow"
+            yield Measurement(name, rows / seconds / 1e6, "million rows/s")
         for name, start in ENGINES.items():
-            yield from speed(name, start, releases)
+            yield from speed(name, start, releases, limits)
         yield from two_workers_to_one(releases[max(SIZES)])
 
 
@@ -101,7 +106,10 @@ def fit(engine: Engine, release: Release) -> object:
 
 
 def speed(
-    name: str, start: Callable[[], AbstractContextManager[Engine]], releases: dict[int, Release]
+    name: str,
+    start: Callable[[], AbstractContextManager[Engine]],
+    releases: dict[int, Release],
+    limits: dict[int, float],
 ) -> Iterator[Measurement]:
     with ExitStack() as stack:
         try:
@@ -110,28 +118,17 @@ def speed(
             yield Measurement(f"{name}: one pass and a whole fit", None, skipped=str(error))
             return
         for rows, release in releases.items():
-            seconds = best_seconds(
-                {
-                    "scan": lambda release=release: scan(release),
-                    "pass": lambda release=release: one_pass(engine, release),
-                    "fit": lambda release=release: fit(engine, release),
-                },
-                REPEATS,
-            )
-            size = f"{rows // 1_000_000} million rows, {name}"
-            yield Measurement(f"{size}: bare scan by Arrow", rows / seconds["scan"] / 1e6, "million rows/s")
-            yield Measurement(f"{size}: one pass", rows / seconds["pass"] / 1e6, "million rows/s")
-            yield Measurement(f"{size}: one pass, to the scan", seconds["pass"] / seconds["scan"])
-            yield Measurement(f"{size}: whole fit", rows / seconds["fit"] / 1e6, "million rows/s")
-            yield Measurement(f"{size}: whole fit, to the scan", seconds["fit"] / seconds["scan"])
+            tasks = {"one pass": partial(one_pass, engine, release), "whole fit": partial(fit, engine, release)}
+            for what, seconds in best_seconds(tasks, REPEATS).items():
+                size = f"{rows // 1_000_000} million rows, {name}: {what}"
+                yield Measurement(size, rows / seconds / 1e6, "million rows/s")
+                yield Measurement(f"{size}, to the scan", seconds / limits[rows])
 
 
 def two_workers_to_one(release: Release) -> Iterator[Measurement]:
     """How much faster two Dask workers are than one, each on a core of its own."""
     with dask(1) as one, dask(2) as two:
         for what, task in {"one pass": one_pass, "whole fit": fit}.items():
-            seconds = best_seconds(
-                {"one": lambda task=task: task(one, release), "two": lambda task=task: task(two, release)}, REPEATS
-            )
+            seconds = best_seconds({"one": partial(task, one, release), "two": partial(task, two, release)}, REPEATS)
             name = f"{release.num_rows // 1_000_000} million rows, dask: {what}, two workers to one"
             yield Measurement(name, seconds["one"] / seconds["two"], at_least=1.6)

@@ -23,7 +23,7 @@ from askance.estimators.records import NumericColumns, records_of
 from askance.releases.partition import FilePartition
 from askance.statistics.features import FeatureMoments
 from engine_laws import FITS, HEADER, EngineLaws, assert_same_numbers, reference, split_release, survey
-from engine_laws import release as release  # a fixture of the laws
+from engine_laws import releases as releases  # a fixture of the laws
 
 ASKANCE = str(Path(sys.executable).parent / "askance")
 NOWHERE = "tcp://127.0.0.1:9"
@@ -160,13 +160,27 @@ def test_a_worker_killed_in_the_middle_makes_no_difference(engine, client, sourc
     assert set(client.nthreads()) != before
 
 
-def test_work_that_kills_every_worker_is_a_clear_error(engine, client, cluster, source):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cluster.scheduler, "allowed_failures", 0)
+def test_work_that_kills_every_worker_is_a_clear_error(source):
+    """On a cluster of its own, which is a wreck afterwards."""
+    scheduler = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=1, scheduler_kwargs=scheduler) as doomed,
+        Client(doomed, set_as_default=False) as client,
+    ):
+        doomed.scheduler.allowed_failures = 0
         with pytest.raises(ask.AskanceError, match="workers were lost again and again"):
-            engine.reduce(Deadly(2, True), source)
-    client.wait_for_workers(2, timeout=30)
-    assert engine.reduce(FeatureMoments(2, True), source).rows == source.num_rows
+            DaskEngine(client).reduce(Deadly(2, True), source)
+
+
+def test_a_sum_that_failed_leaves_no_work_behind(engine, cluster, tmp_path):
+    opened = ages(ask.read_release(split_release(tmp_path / "release", 100)))
+    (tmp_path / "release" / "part-000.parquet").unlink()
+    with pytest.raises(ask.ReleaseError, match="part-000") as kept:  # as a notebook keeps the last error
+        engine.reduce(FeatureMoments(2, True), opened)
+    until = time.monotonic() + 10
+    while any("observe" in str(key) for key in list(cluster.scheduler.tasks)):
+        assert time.monotonic() < until, kept
+        time.sleep(0.05)
 
 
 def test_a_cluster_that_goes_away_is_a_clear_error(source):
@@ -180,6 +194,22 @@ def test_a_cluster_that_goes_away_is_a_clear_error(source):
         assert "workers=0" in repr(engine)
         engine.close()
         assert repr(engine) == "DaskEngine(closed)"
+
+
+def test_a_cluster_without_workers_does_not_keep_us_waiting(source, monkeypatch):
+    monkeypatch.setattr("askance.engines.dask._SECONDS_BETWEEN_LOOKS", 0.2)
+    scheduler = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
+    with (
+        LocalCluster(n_workers=1, processes=False, scheduler_kwargs=scheduler) as small,
+        Client(small, set_as_default=False) as client,
+    ):
+        engine = DaskEngine(client)
+        held = engine.hold(source)
+        assert engine.reduce(FeatureMoments(2, True), held).rows == source.num_rows
+        (worker,) = small.workers.values()
+        small.sync(worker.close)
+        with pytest.raises(ask.AskanceError, match="stopped working before its work was done"):
+            engine.reduce(FeatureMoments(2, True), held)
 
 
 def test_an_unreachable_scheduler_is_named_within_seconds():

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,8 +25,9 @@ from askance.releases.header import Covariate, Header, Question
 from askance.reports.analysis import analyse
 from askance.statistics.features import FeatureMoments
 from askance.statistics.softmax_score import SoftmaxScore
+from dying import Dying
 from engine_laws import FITS, HEADER, EngineLaws, assert_same_numbers, reference, split_release, survey
-from engine_laws import release as release  # a fixture
+from engine_laws import releases as releases  # a fixture
 
 JAVA = shutil.which("java") or os.environ.get("JAVA_HOME")
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # for a Java that lives two minutes
@@ -39,11 +40,11 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def engine():
-    """Two workers, and four attempts at each task. Workers find the statistics of this file through PYTHONPATH."""
+    """Two workers, and two attempts at each task. Workers find the statistics of this file through PYTHONPATH."""
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)
         environment.setenv("SPARK_SUBMIT_OPTS", QUICK)
-        started = SparkEngine.start("local[2,4]")
+        started = SparkEngine.start("local[2,2]")
     yield replace(started, tasks=2)
     started.close()
 
@@ -63,7 +64,7 @@ class TestLaws(EngineLaws):
     """See engine_laws.py."""
 
 
-# -- sums and failures -------------------------------------------------------------------------------
+# -- sums --------------------------------------------------------------------------------------------
 
 
 def test_many_sums_are_merged_on_the_executors_in_the_same_order_every_time(engine, tmp_path, monkeypatch):
@@ -76,41 +77,6 @@ def test_many_sums_are_merged_on_the_executors_in_the_same_order_every_time(engi
     assert first.rows == release.num_rows
     np.testing.assert_allclose(first.second, LocalEngine().reduce(statistic, source).second, rtol=1e-12)
     np.testing.assert_array_equal(first.second, second.second)
-
-
-@dataclass(frozen=True)
-class Dying:
-    """Counts records, and ends the process that does so: the first time, or every time."""
-
-    marker: str
-    always: bool = False
-
-    def empty(self):
-        return 0
-
-    def observe(self, records):
-        if self.always or not Path(self.marker).exists():
-            Path(self.marker).touch()
-            os._exit(1)
-        return len(records)
-
-    def merge(self, first, second):
-        return first + second
-
-
-def test_a_worker_that_dies_is_replaced(engine, folder, tmp_path):
-    source = records_of(ask.read_release(folder), "cheated", NumericColumns(()), None)
-    for number, records in enumerate((source, engine.hold(source))):
-        marker = tmp_path / str(number)
-        assert engine.reduce(Dying(str(marker)), records) == source.num_rows
-        assert marker.exists()
-
-
-def test_workers_that_always_die_are_an_error_of_one_line(engine, folder, tmp_path):
-    source = records_of(ask.read_release(folder), "cheated", NumericColumns(()), None)
-    with pytest.raises(ask.AskanceError, match=r"Spark gave up \(Python worker exited unexpectedly") as caught:
-        replace(engine, tasks=1).reduce(Dying(str(tmp_path / "marker"), always=True), source)
-    assert "\n" not in str(caught.value)
 
 
 def test_what_is_held_is_let_go(engine, folder):
@@ -257,7 +223,7 @@ def test_the_session_of_the_program_is_used_and_left_running(engine, folder):
     other = threading.Thread(target=lambda: found.append(engine_from("spark")))
     other.start()
     other.join()
-    for same in (*found, engine_from("spark"), SparkEngine.start("local[2,4]"), SparkEngine(engine.session)):
+    for same in (*found, engine_from("spark"), SparkEngine.start("local[2,2]"), SparkEngine(engine.session)):
         assert same.session.sparkContext is engine.session.sparkContext
         same.close()
     ask.Prevalence().fit_release(folder, "spark", question="cheated")
@@ -292,9 +258,27 @@ def test_a_missing_extra_names_the_command_that_installs_it(monkeypatch):
 
 def test_at_the_command_line(folder):
     askance = str(Path(sys.executable).with_name("askance"))
-    command = [askance, "fit", str(folder), "--question", "cheated", "--engine", "spark:local[2]", "--json"]
+    command = [askance, "fit", str(folder), "--question", "cheated", "--engine", "spark:local[1]", "--json"]
     environment = os.environ | {"SPARK_SUBMIT_OPTS": QUICK}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
     assert (done.returncode, done.stderr) == (0, "")
     here = analyse(ask.read_release(folder), question="cheated").report.to_dict()
     assert json.loads(done.stdout)["prevalence"] == json.loads(json.dumps(here["prevalence"]))
+
+
+# -- failures: last, because the workers that replace dead ones have to import everything again -------
+
+
+def test_a_worker_that_dies_is_replaced(engine, folder, tmp_path):
+    source = records_of(ask.read_release(folder), "cheated", NumericColumns(()), None)
+    for number, records in enumerate((source, engine.hold(source))):
+        marker = tmp_path / str(number)
+        assert engine.reduce(Dying(str(marker)), records) == source.num_rows
+        assert marker.exists()
+
+
+def test_workers_that_always_die_are_an_error_of_one_line(engine, folder, tmp_path):
+    source = records_of(ask.read_release(folder), "cheated", NumericColumns(()), None)
+    with pytest.raises(ask.AskanceError, match=r"Spark gave up \(Python worker exited unexpectedly") as caught:
+        replace(engine, tasks=1).reduce(Dying(str(tmp_path / "marker"), always=True), source)
+    assert "\n" not in str(caught.value)

@@ -126,26 +126,28 @@ class DaskEngine:
         parts = source.partitions()
         if not parts:
             return statistic.empty()
-        with self._clear_errors():
+        with self._undertaking() as tasks:
             if isinstance(source, HeldSource):
                 values = self._map(_observe_held, [part.batches for part in source.parts], statistic=statistic)
             else:
-                tasks = _TASKS_PER_THREAD * len(self._threads())
-                values = self._map(_read_and_observe, even_groups(sendable(parts, "Dask"), tasks), statistic=statistic)
+                groups = even_groups(sendable(parts, "Dask"), _TASKS_PER_THREAD * len(self._threads()))
+                values = self._map(_read_and_observe, groups, statistic=statistic)
+            tasks += values
             while len(values) > 1:
                 handfuls = [values[start : start + _FAN_IN] for start in range(0, len(values), _FAN_IN)]
                 values = self._map(_merge, handfuls, statistic=statistic)
-            total: Value = self._await(values[0])
+                tasks += values
+            total: Value = self._result(values[0])
         return total
 
     def hold(self, source: RecordSource) -> RecordSource:
         if isinstance(source, HeldSource) or not source.num_rows:
             return source
         parts = sendable(source.partitions(), "Dask")
-        with self._clear_errors():
+        with self._undertaking() as tasks:
             threads = self._threads()
-            first = next(part for part in parts if part.num_rows)
-            bytes_a_row = self.client.submit(_bytes_a_row, first, pure=False).result()
+            tasks += self._map(_bytes_a_row, [next(part for part in parts if part.num_rows)])
+            bytes_a_row = self._result(tasks[0])
             if bytes_a_row * source.num_rows > self.memory_share * self._memory():
                 return source
             # One group for each thread, at its worker: no task waits, so none is taken over by an idle worker, and
@@ -162,20 +164,20 @@ class DaskEngine:
         if not isinstance(source, HeldSource):
             return self.hold(look)
         held: Any = [thin.part for thin in look.parts]
-        with self._clear_errors():
+        with self._undertaking():
             kept = self._map(_thin, [part.batches for part in held], stride=look.parts[0].stride)
         return _held(kept, [part.num_rows for part in look.parts])
 
     def map(self, jobs: Sequence[Job[Value]]) -> list[Value]:
         if not jobs:
             return []
-        with self._clear_errors():
+        with self._undertaking() as tasks:
             self._threads()
-            futures = self._map(_run, jobs)
+            tasks += self._map(_run, jobs)
             # All have ended, well or not, before the caller hears of a failure: none is still writing files then.
-            for future in futures:
-                future.exception()
-            results: list[Value] = self.client.gather(futures)
+            for task in tasks:
+                self._wait(task)
+            results: list[Value] = self.client.gather(tasks)
         return results
 
     # -- the cluster ---------------------------------------------------------------------------------
@@ -193,17 +195,22 @@ class DaskEngine:
         futures: list[Any] = self.client.map(function, over, key=names, **arguments)
         return futures
 
-    def _await(self, future: Any) -> Any:
-        """Wait for a result, as long as somebody is working on it: a cluster that lost its way must not hang us."""
+    def _result(self, task: Any) -> Any:
+        self._wait(task)
+        return task.result()
+
+    def _wait(self, task: Any) -> None:
+        """Wait until a task has ended, well or not, as long as somebody works: a cluster that died must not hang us."""
         idle = 0
         while True:
             try:
-                return future.result(timeout=_SECONDS_BETWEEN_LOOKS)
+                task.exception(timeout=_SECONDS_BETWEEN_LOOKS)
+                return
             except TimeoutError:
                 idle = 0 if any(self.client.processing().values()) else idle + 1
                 if idle > 1:
                     raise AskanceError(
-                        f"the Dask cluster at {self._address} stopped working before the sum was done",
+                        f"the Dask cluster at {self._address} stopped working before its work was done",
                         "workers that go on",
                         "Were they lost? Restart the cluster and try again.",
                     ) from None
@@ -228,29 +235,49 @@ class DaskEngine:
         return sum(worker["memory_limit"] or np.inf for worker in workers)
 
     @contextmanager
-    def _clear_errors(self) -> Iterator[None]:
+    def _undertaking(self) -> Iterator[list[Any]]:
+        """Give a list for the tasks that are started. If anything fails they are called off, and the reason is told."""
+        tasks: list[Any] = []
+        try:
+            yield tasks
+        except BaseException as error:
+            # Not left to Python: whoever keeps the error, as a notebook does, would keep the tasks running.
+            if self.client.status == "running":
+                self.client.cancel(tasks)
+            told = self._told(error)
+            if told is None:
+                raise
+            raise told from error
+
+    def _told(self, error: BaseException) -> AskanceError | None:
         """Say plainly what became of the cluster. What askance itself says on a worker comes back as it is."""
         from distributed import KilledWorker
-        from distributed.comm import CommClosedError
 
-        try:
-            yield
-        except KilledWorker as error:
-            raise AskanceError(
+        if isinstance(error, AskanceError):
+            return None
+        if isinstance(error, KilledWorker):
+            return AskanceError(
                 f"Dask workers were lost again and again at the same piece of work ({error.task})",
                 "workers that live",
                 "Did they run out of memory? Give them more, or write the release in smaller parts.",
-            ) from error
-        except (CancelledError, CommClosedError, TimeoutError) as error:
-            raise AskanceError(
-                f"the connection to the Dask scheduler at {self._address} was lost ({error or type(error).__name__})",
+            )
+        # What Dask says of connections has no number; the operating system's errors, which a job may meet, have one.
+        if isinstance(error, CancelledError) or (isinstance(error, OSError) and error.errno is None):
+            why = (str(error) or type(error).__name__).splitlines()[0]
+            return AskanceError(
+                f"the connection to the Dask scheduler at {self._address} was lost ({why})",
                 remedy="See whether it is running, and start again.",
-            ) from error
-        except ModuleNotFoundError as error:
-            raise AskanceError(
-                f"a Dask worker has no module {error.name!r}",
-                remedy="Install the same version of askance, with the same extras, on every worker.",
-            ) from error
+            )
+        if isinstance(error, ModuleNotFoundError) or "deserialization of the task graph" in str(error):
+            return AskanceError(
+                f"the Dask cluster at {self._address} lacks a module ({_innermost(error)})",
+                remedy="Install the same version of askance, with the same extras, on its scheduler and every worker.",
+            )
+        return None
+
+
+def _innermost(error: BaseException) -> BaseException:
+    return error if error.__cause__ is None else _innermost(error.__cause__)
 
 
 def _held(batches: Sequence[Any], rows: Sequence[int]) -> HeldSource:

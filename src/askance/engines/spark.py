@@ -32,7 +32,7 @@ from askance.engines.arrow_rows import (
     values,
 )
 from askance.engines.base import Job
-from askance.engines.sources import RecordSource, Source, even_groups, sendable, thinned
+from askance.engines.sources import PARTITION_ROWS, RecordSource, Source, even_groups, sendable, thinned
 from askance.engines.spark_errors import clear_errors, reason
 from askance.engines.spark_rows import DataFrameRows
 from askance.engines.spark_rows import spark_release as spark_release
@@ -118,7 +118,8 @@ class SparkEngine:
 
     def close(self) -> None:
         if self.started:
-            self.session.stop()
+            with suppress(ConnectionError):  # Java may have ended before
+                self.session.stop()
 
     def reduce(self, statistic: Statistic[Batch, Value], source: Source[Batch]) -> Value:
         if not source.partitions():
@@ -152,8 +153,8 @@ class SparkEngine:
         with clear_errors():
             some = held.dataframe.where(f"number in ({', '.join(str(block.number) for block in blocks)})")
             thin = some.mapInArrow(Hold(ReadBlocks(chosen[0].stride)), _ddl(BLOCKS))
-            # Few records do not deserve a task for each piece of the whole.
-            return _held(thin.repartition(min(len(chosen), self._tasks)))
+            # A task has its price, and few records do not deserve one for each piece of the whole.
+            return _held(thin.repartition(min(self._tasks, math.ceil(rows / PARTITION_ROWS))))
 
     def map(self, jobs: Sequence[Job[Value]]) -> list[Value]:
         if not jobs:
@@ -201,7 +202,9 @@ def _held(blocks: Any) -> HeldBlocks:
     from pyspark import StorageLevel
     from pyspark.sql import functions
 
-    kept = blocks.withColumn("number", functions.monotonically_increasing_id()).persist(StorageLevel.MEMORY_AND_DISK)
+    # Not serialised, as PySpark's other levels are: Java's serialiser keeps the last hundred blocks of each task alive.
+    numbered = blocks.withColumn("number", functions.monotonically_increasing_id())
+    kept = numbered.persist(StorageLevel.MEMORY_AND_DISK_DESER)
     try:
         found = kept.select("number", "num_rows", "error").collect()
         for row in found:

@@ -17,6 +17,11 @@ def clear_errors() -> Iterator[None]:
         except AskanceError:
             raise
         except Exception as error:
+            if _says_that_java_is_gone(error):
+                raise AskanceError(
+                    "Spark's Java process ended in the middle of its work",
+                    remedy="Did it run out of memory? Set spark.driver.memory higher, and start this program again.",
+                ) from error
             if type(error).__module__.partition(".")[0] not in ("pyspark", "py4j"):
                 raise
             raise AskanceError(
@@ -24,6 +29,15 @@ def clear_errors() -> Iterator[None]:
                 remedy="Executors need the same Python and the same askance as this program, enough memory, and the "
                 "files under the same paths.",
             ) from error
+
+
+def _says_that_java_is_gone(error: BaseException) -> bool:
+    if type(error).__module__.startswith("py4j"):
+        try:
+            str(error)  # asks Java what happened
+        except Exception:
+            return True
+    return isinstance(error, ConnectionError) or type(error).__name__ == "Py4JNetworkError"
 
 
 def reason(error: BaseException) -> str:
