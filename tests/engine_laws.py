@@ -24,11 +24,14 @@ from askance.statistics.features import FeatureMoments
 
 SPLITS = (1, 2, 7, 100)
 DESIGNS = ask.DesignPerRow({"cards": ask.Warner(0.8), "direct": ask.Identity()})
+HOME = ask.PrivateRow({"rooms": (0, 9), "size": (0, 200), "value": (0, 9)}, 9.0, outcome="value")
 HEADER = Header(
     (
         Question("cheated", ask.Warner(0.85)),
         Question("cigarettes", ask.RandomizedResponse([0, 1, 2], epsilon=2.0)),
         Question("tax", DESIGNS, design_column="group"),
+        Question("home", HOME),
+        Question("rent", ask.PrivateNumber(0, 100, epsilon=2.0)),
     ),
     (*(Covariate(name, "number") for name in ("age", "income", "w")), Covariate("school", "category")),
 )
@@ -40,7 +43,7 @@ ROWS, LAST_PART = 6000, 600
 
 @cache
 def survey(rows: int = ROWS) -> pa.Table:
-    """Reports to three questions. The school "island" occurs in the last rows only."""
+    """Reports to five questions. The school "island" occurs in the last rows only."""
     rng = np.random.default_rng(7)
     age = rng.uniform(18, 70, rows)
     income = rng.lognormal(1, 0.5, rows)
@@ -49,12 +52,16 @@ def survey(rows: int = ROWS) -> pa.Table:
     yes = rng.random(rows) < 1 / (1 + np.exp(-logit))
     answers = np.where(yes, "yes", "no")
     group = rng.choice(["cards", "direct"], rows)
-    cheated, cigarettes, tax = (question.channel for question in HEADER.questions)
+    cheated, cigarettes, tax, home, rent = (question.channel for question in HEADER.questions)
+    rooms = rng.uniform(1, 8, rows)
+    homes = np.column_stack([rooms, 20 * rooms + rng.uniform(-15, 15, rows), 1 + rooms + rng.uniform(-1, 0, rows)])
     return pa.table(
         {
             "cheated": cheated.simulate(answers, rng),
             "cigarettes": cigarettes.simulate(yes + rng.integers(0, 2, rows), rng),
             "tax": tax.simulate(answers, rng, group),
+            "home": home.layout.to_arrow(home.simulate(homes, rng)),
+            "rent": rent.layout.to_arrow(rent.simulate(age, rng)),
             "group": group,
             "age": age,
             "income": income,
@@ -100,6 +107,11 @@ def _classifier(release, engine, method="marginal", covariance="auto", **argumen
     return fitted.parameters_, fitted.covariance_, np.array([fitted.n_reports_, fitted.log_likelihood_ or 0.0])
 
 
+def _regressor(release, engine, **arguments):
+    fitted = ask.IndirectRegressor(ridge=0.0).fit_release(release, engine, **arguments)
+    return fitted.parameters_, fitted.covariance_, np.array([fitted.n_reports_, fitted.r_squared_])
+
+
 _FORMULA = {"formula": "cheated ~ age + np.log(income) + C(school)"}
 _COLUMNS = {"question": "cheated", "features": ["age", "income"]}
 FITS = {
@@ -112,13 +124,15 @@ FITS = {
     "moments, formula": lambda r, e: _classifier(r, e, "moments", **_FORMULA),
     "weighted": lambda r, e: _classifier(r, e, covariance="sandwich", weight="w", **_COLUMNS),
     "design per row": lambda r, e: _classifier(r, e, question="tax", features=["age"]),
+    "hidden rows": lambda r, e: _regressor(r, e, formula="value ~ size", weight="w"),
+    "hidden outcome": lambda r, e: _regressor(r, e, formula="rent ~ age + C(school)"),
     "three classes": lambda r, e: _classifier(r, e, question="cigarettes", features=["age"]),
 }
 
 
 # A whole fit takes seconds where a pass takes a tenth of one. Every fit is made of the release with most parts; of each
 # other one a fit of counts, one of scores and one of formulas, which together take all ways through an engine.
-EVERYWHERE = ("prevalence", "weighted", "marginal, formula")
+EVERYWHERE = ("prevalence", "weighted", "marginal, formula", "hidden rows")
 SPLIT_FITS = [(parts, fit) for parts in SPLITS for fit in (FITS if parts == max(SPLITS) else EVERYWHERE)]
 
 

@@ -137,7 +137,10 @@ def test_bytes_of_an_iteration_do_not_grow_with_the_records(engine, tmp_path):
 # -- DataFrames --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("fit", ["prevalence, weighted", "marginal, formula", "design per row", "three classes"])
+@pytest.mark.parametrize(
+    "fit",
+    ["prevalence, weighted", "marginal, formula", "design per row", "three classes", "hidden rows", "hidden outcome"],
+)
 def test_a_dataframe_is_fitted_like_files_and_arrays(engine, dataframe, fit):
     assert_same_numbers(FITS[fit](spark_release(dataframe, HEADER), engine), reference(fit))
 

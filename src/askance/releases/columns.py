@@ -159,7 +159,13 @@ class ReportsColumn:
     missing: bool = False
 
     def convert(self, values: pa.Array) -> pa.Array:
-        return values if values.type == self.type else pa.nulls(len(values), self.type)
+        kind = values.type
+        if not (pa.types.is_integer(kind) or pa.types.is_binary(kind) or kind == self.type):
+            return pa.nulls(len(values), self.type)
+        try:  # Spark knows neither bytes of a fixed number nor numbers without a sign
+            return values.cast(self.type)
+        except pa.ArrowInvalid:
+            return pa.nulls(len(values), self.type)
 
     def is_missing(self, values: pa.Array) -> pa.Array:
         return values.is_null()
