@@ -6,6 +6,8 @@ import pyarrow as pa
 import pytest
 
 import askance as ask
+from askance.statistics.base import Records
+from askance.statistics.second_moments import HiddenRows, ScoreProducts, SecondMoments
 
 COLUMNS = {"age": (0, 100), "income": (-50, 150), "score": (1, 6)}
 ROW = np.array([30.0, 120.0, 2.0])
@@ -47,10 +49,10 @@ def test_the_papers_calibration_is_told_for_what_it_is():
     assert exact == pytest.approx({"coordinate": 1.0, "per-value": 1.0, "triple": 3.0}, abs=1e-9)
 
 
-@pytest.mark.parametrize(("epsilon", "mechanism"), [(0.5, "unit"), (1.5, "window"), (8, "window")])
-def test_auto_chooses_by_the_level_and_is_remembered(epsilon, mechanism):
+@pytest.mark.parametrize("epsilon", [0.01, 1.5, 8])
+def test_what_auto_chose_is_remembered(epsilon):
     channel = ask.PrivateRow(COLUMNS, epsilon)
-    assert channel.mechanism == mechanism
+    assert channel.mechanism == "window"
     assert ask.channel_from_spec(channel.to_spec()) == channel
 
 
@@ -144,3 +146,31 @@ def test_bad_parameters_are_refused(arguments, message):
 def test_bad_rows_are_refused(table, message):
     with pytest.raises(ask.InvalidInput, match=message):
         ask.PrivateRow(COLUMNS, 4.0).privatize(table)
+
+
+# -- sums ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_sums_that_take_short_cuts_are_the_sums_of_the_moments(mechanism, weighted):
+    rng = np.random.default_rng(0)
+    channel = ask.PrivateRow(COLUMNS, 4.0, mechanism, outcome="income")
+    reports = channel.simulate(np.tile(ROW, (5_000, 1)), rng)
+    weights = rng.uniform(0, 2, 5_000) if weighted else None
+    each = np.ones(5_000) if weights is None else weights
+    reader = HiddenRows(channel)
+    sums = SecondMoments(reader).observe(Records(np.empty((5_000, 0)), reports, weights))
+    dense = channel.moments(reports)
+    assert (sums.rows, sums.weight) == (5_000, pytest.approx(each.sum()))
+    assert sums.squared_weight == pytest.approx(each @ each)
+    np.testing.assert_allclose(sums.total, each @ dense, rtol=1e-9, atol=1e-6)
+    np.testing.assert_allclose(sums.squares, each**2 @ dense**2, rtol=1e-9)
+    direction = rng.normal(size=reader.width)
+    products = ScoreProducts(reader, direction)
+    whole = np.zeros((5_000, reader.width, reader.width))
+    first, second = np.triu_indices(reader.width)
+    whole[:, first, second] = whole[:, second, first] = dense
+    scores = each[:, None] * (whole @ direction)
+    found = products.observe(Records(np.empty((5_000, 0)), reports, weights))
+    np.testing.assert_allclose(found, scores.T @ scores, rtol=1e-8, atol=1e-6)

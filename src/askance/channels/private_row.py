@@ -33,7 +33,6 @@ from askance.errors import InvalidInput
 Floats = NDArray[np.float64]
 
 MECHANISMS = ("window", "unit", "sampled", "coordinate", "per-value", "triple")
-_SMALL_EPSILON = 1.5  # below it reports of single columns say too little about products
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,7 +48,7 @@ class PrivateRow(ChannelValue):
     mechanism : str
         "window" (k of the columns, each within a window), "unit" (a random direction that points near the moments),
         "sampled" (k of the moments by the hybrid mechanism), "coordinate", "per-value" and "triple" (those of the
-        paper). "auto" is "window", or "unit" for epsilon below 1.5.
+        paper). "auto" is "window".
     outcome : str, optional
         The column that a model will be asked to predict. The window mechanism reports it about every person.
     k : int, optional
@@ -80,9 +79,7 @@ class PrivateRow(ChannelValue):
     def __post_init__(self) -> None:
         bounds = Bounds.of(self.columns)
         epsilon = checked_epsilon(self.epsilon)
-        name = self.mechanism
-        if name == "auto":
-            name = "unit" if epsilon < _SMALL_EPSILON else "window"
+        name = "window" if self.mechanism == "auto" else self.mechanism
         if name not in MECHANISMS:
             raise InvalidInput(f"mechanism={self.mechanism!r}", f"one of {', '.join(('auto', *MECHANISMS))}")
         if self.outcome is not None and self.outcome not in bounds.names:

@@ -4,6 +4,7 @@ With a = (1, columns), a report gives an unbiased estimate b of the upper triang
 squares; when the coefficients are known, a second pass sums the products of the scores that their errors come from.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Protocol
@@ -11,11 +12,13 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from askance.channels.layouts import Fields
+from askance.channels.per_value_flip import PerValueFlip
 from askance.channels.private_number import PrivateNumber
 from askance.channels.private_row import PrivateRow
 from askance.channels.window_release import WindowRelease
 from askance.statistics.base import Records
-from askance.statistics.blocks import blocks
+from askance.statistics.blocks import BLOCK_ROWS, blocks
 
 Floats = NDArray[np.float64]
 
@@ -42,6 +45,14 @@ class MomentSums(NamedTuple):
         return spread
 
 
+class Tally(NamedTuple):
+    """Estimated moments of some reports, n x width (width + 1) / 2, each with the sums of w and w^2 of its likes."""
+
+    moments: Floats
+    weight: Floats
+    squared_weight: Floats
+
+
 class MomentReader(Protocol):
     """Tells the moments of hidden rows from their reports."""
 
@@ -53,8 +64,8 @@ class MomentReader(Protocol):
     def to_units(self) -> Floats:
         """L with a in the units of the data = L a on the reader's own scale."""
 
-    def moments(self, records: Records) -> Floats:
-        """Return n x width (width + 1) / 2 unbiased estimates of the upper triangle of a a'."""
+    def tallies(self, records: Records) -> Iterator[Tally]:
+        """Yield unbiased estimates of the upper triangle of a a', in pieces that fit a core's cache."""
 
     def sums(self, records: Records) -> MomentSums:
         """Return the sums over a batch."""
@@ -74,18 +85,34 @@ class HiddenRows:
     def to_units(self) -> Floats:
         return self.channel.to_units
 
-    def moments(self, records: Records) -> Floats:
-        return self.channel.moments(records.codes)
+    def tallies(self, records: Records) -> Iterator[Tally]:
+        layout = self.channel.layout
+        reports: NDArray[np.integer] = records.codes
+        weight, squared = _weights(records)
+        if isinstance(layout, Fields) and len(layout.states) == 1 and layout.states[0] < len(records):
+            # Equal reports tell the same: each code is looked at once.
+            codes, states = self.channel.encode_reports(reports), layout.states[0]
+            reports = np.arange(states)
+            weight, squared = (_counted(codes, each, states) for each in (weight, squared))
+        for start in range(0, len(reports), BLOCK_ROWS):
+            rows = slice(start, start + BLOCK_ROWS)
+            yield Tally(self.channel.moments(reports[rows]), weight[rows], squared[rows])
 
     def sums(self, records: Records) -> MomentSums:
         hidden = self.channel._hidden
-        if not isinstance(hidden, WindowRelease):
-            return _summed(self.moments(records), records.weights)
-        # Few of the products are told by a report: their sums need not look at the others.
-        weight, squared, total, squares = hidden.product_sums(records.codes, records.weights)
-        return MomentSums(
-            len(records), weight, squared, np.concatenate([[weight], total]), np.concatenate([[squared], squares])
-        )
+        if isinstance(hidden, WindowRelease):
+            # Few of the products are told by a report: their sums need not look at the others.
+            weight, squared, total, squares = hidden.product_sums(records.codes, records.weights)
+            total, squares = np.concatenate([[weight], total]), np.concatenate([[squared], squares])
+            return MomentSums(len(records), weight, squared, total, squares)
+        if isinstance(hidden, PerValueFlip) and records.weights is None:
+            # Every moment has two values, told by the bits of one column.
+            rows, ones = hidden.layout.ones(records.codes)
+            zero, one = self.channel.moments(np.repeat([[0], [1]], hidden.dim, axis=0).reshape(2, -1))
+            share = np.concatenate([[rows], ones])
+            total, squares = (rows * a + share * (b - a) for a, b in ((zero, one), (zero**2, one**2)))
+            return MomentSums(rows, float(rows), float(rows), total, squares)
+        return _summed(self, records)
 
 
 @dataclass(frozen=True)
@@ -119,7 +146,11 @@ class HiddenOutcome:
         """Whether the square of the outcome can be told from a report."""
         return self.channel is None or self.channel.tells_squares
 
-    def moments(self, records: Records) -> Floats:
+    def tallies(self, records: Records) -> Iterator[Tally]:
+        for block in blocks(records):
+            yield Tally(self._moments(block), *_weights(block))
+
+    def _moments(self, records: Records) -> Floats:
         outcome = records.codes if self.channel is None else self.channel.unbias(records.codes)
         rows = np.empty((len(records), self.width))
         rows[:, 0] = 1.0
@@ -132,19 +163,34 @@ class HiddenOutcome:
         return products
 
     def sums(self, records: Records) -> MomentSums:
-        found = _summed(self.moments(records), records.weights)
+        found = _summed(self, records)
         if not self.tells_squares:
             found.total[-1] = np.nan
         return found
 
 
-def _summed(moments: Floats, weights: Floats | None) -> MomentSums:
-    if weights is None:
-        rows = len(moments)
-        return MomentSums(rows, float(rows), float(rows), moments.sum(axis=0), np.einsum("ij,ij->j", moments, moments))
-    weighted = moments * weights[:, None]
-    squares = np.einsum("ij,ij->j", weighted, weighted)
-    return MomentSums(len(moments), float(weights.sum()), float(weights @ weights), weighted.sum(axis=0), squares)
+def _weights(records: Records) -> tuple[Floats, Floats]:
+    if records.weights is None:
+        ones = np.ones(len(records))
+        return ones, ones
+    return records.weights, records.weights**2
+
+
+def _counted(codes: NDArray[np.unsignedinteger], weights: Floats, states: int) -> Floats:
+    """The sums of weights over the reports that have each code."""
+    return np.asarray(np.bincount(codes, weights, minlength=states), dtype=np.float64)
+
+
+def _summed(reader: MomentReader, records: Records) -> MomentSums:
+    weight, squared = 0.0, 0.0
+    size = reader.width * (reader.width + 1) // 2
+    total, squares = np.zeros(size), np.zeros(size)
+    for tally in reader.tallies(records):
+        weight += float(tally.weight.sum())
+        squared += float(tally.squared_weight.sum())
+        total += tally.weight @ tally.moments
+        squares += tally.squared_weight @ tally.moments**2
+    return MomentSums(len(records), weight, squared, total, squares)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,10 +204,7 @@ class SecondMoments:
         return MomentSums(0, 0.0, 0.0, np.zeros(size), np.zeros(size))
 
     def observe(self, records: Records) -> MomentSums:
-        total = self.empty()
-        for block in blocks(records):
-            total = self.merge(total, self.reader.sums(block))
-        return total
+        return self.reader.sums(records)
 
     def merge(self, first: MomentSums, second: MomentSums) -> MomentSums:
         return MomentSums(
@@ -197,11 +240,9 @@ class ScoreProducts:
 
     def observe(self, records: Records) -> Floats:
         total = self.empty()
-        for block in blocks(records):
-            scores = self.reader.moments(block) @ self._contraction
-            if block.weights is not None:
-                scores *= block.weights[:, None]
-            total += scores.T @ scores
+        for tally in self.reader.tallies(records):
+            scores = tally.moments @ self._contraction
+            total += (scores * tally.squared_weight[:, None]).T @ scores
         return total
 
     def merge(self, first: Floats, second: Floats) -> Floats:
