@@ -41,6 +41,10 @@ class ReleaseError(AskanceError, OSError):
     """A release or study file that cannot be read, or was not written by askance."""
 
 
+class BudgetSpent(AskanceError):
+    """A release that would cost more privacy than a ledger has left."""
+
+
 class NotAvailable(AskanceError, AttributeError):
     """A result that this fit does not have, asked for by name."""
 

@@ -118,6 +118,13 @@ def available_cores() -> int:
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
+@contextmanager
+def one_thread_algebra() -> Iterator[None]:
+    """Keep linear algebra to one thread: on matrices as small as a solver's, more of them only wait for each other."""
+    with _linear_algebra().limit(limits=1, user_api="blas"):
+        yield
+
+
 @cache
 def _linear_algebra() -> Any:
     from threadpoolctl import ThreadpoolController

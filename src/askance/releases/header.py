@@ -114,6 +114,30 @@ class Header:
             raise InvalidInput(f"no question {name!r} in the release", f"one of {', '.join(by_name)}")
         return by_name[name]
 
+    def question_about(self, name: str | None = None, left: str | None = None) -> Question:
+        """Return the question that is named, or that the left side of a formula is about: by name, or by a column that
+        it hides. The only one, if neither is given.
+        """
+        if name is not None or left is None:
+            asked = self.question(name)
+            if left is not None and left not in (asked.name, *asked.sources):
+                raise InvalidInput(
+                    f"the question {asked.name!r} and a formula about {left!r}", "the same question in both"
+                )
+            return asked
+        fitting = [q for q in self.questions if left == q.name] or [q for q in self.questions if left in q.sources]
+        if len(fitting) == 1:
+            return fitting[0]
+        if fitting:
+            raise InvalidInput(
+                f"the column {left!r} is hidden by {len(fitting)} questions",
+                f"one of {', '.join(question.name for question in fitting)} by name",
+            )
+        known = dict.fromkeys(n for question in self.questions for n in (question.name, *question.sources))
+        if len(known) == len(self.questions):
+            return self.question(left)  # which says that there is none
+        raise InvalidInput(f"no question and no hidden column {left!r} in the release", f"one of {', '.join(known)}")
+
     def same_study(self, other: "Header") -> bool:
         """Whether two headers describe the same columns and channels, whichever version wrote them."""
         return {**self.to_dict(), "askance": ""} == {**other.to_dict(), "askance": ""}

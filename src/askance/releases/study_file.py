@@ -165,7 +165,8 @@ def _channel(place: _Place, designs: Mapping[str, type[ChannelValue]], known: Ma
         raise InvalidInput(f"{place} has no {', '.join(absent)}", f'{{ design = "{kind}", {example} }}')
     for key, value in given.items():
         # Python would take true for 1 and "0.8" for 0.8; whoever wrote that meant something else.
-        text = "str" in str(parameters[key].annotation)
+        annotation = str(parameters[key].annotation)
+        text = "str" in annotation or "Literal" in annotation  # every choice there is one of words
         if isinstance(value, bool) or not isinstance(value, str if text else int | float | list):
             raise InvalidInput(f"{place} has {key} = {value!r}", _KINDS[str] if text else "a number, without quotes")
     with _at(place):

@@ -1,0 +1,100 @@
+"""``askance release``: totals of private labels, for who holds the features."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from askance.channels.alphabet import Label
+    from askance.releases.mean_operator_release import MeanOperatorRelease
+
+release = typer.Typer(
+    name="release", help="Release totals of private labels, under a budget.", no_args_is_help=True, add_completion=False
+)
+
+
+@release.callback()
+def _group() -> None:
+    """Release totals of private labels, under a budget."""
+
+
+@release.command("mean-operator")
+def mean_operator(
+    labels: Annotated[Path, typer.Argument(help="Private labels: a CSV or Parquet file with identifiers.")],
+    features: Annotated[Path, typer.Option(help="Public features of the same people: CSV or Parquet.")],
+    id_column: Annotated[str, typer.Option("--id", metavar="COLUMN", help="The column of identifiers, in both files.")],
+    label: Annotated[str, typer.Option(metavar="COLUMN", help="The column of labels.")],
+    epsilon: Annotated[str, typer.Option(metavar="NUMBER", help="The level of privacy of one label.")],
+    ledger: Annotated[Path, typer.Option(help="The budget that is spent: see askance ledger create.")],
+    out: Annotated[Path, typer.Option(help="The release to write (JSON).")],
+    delta: Annotated[str, typer.Option(metavar="NUMBER", help="For Gaussian noise: the chance of failing.")] = "0",
+    mechanism: Annotated[
+        Literal["auto", "laplace", "knorm", "gaussian", "response"],
+        typer.Option(help="How the labels are hidden; auto takes the one of least error."),
+    ] = "auto",
+    classes: Annotated[str, typer.Option(help="The labels that there may be, in order, between commas.")] = "-1,1",
+    columns: Annotated[
+        str | None, typer.Option(help="The features to use, between commas; all columns if not given.")
+    ] = None,
+    intercept: Annotated[bool, typer.Option("--intercept/--no-intercept", help="Release the mean label too.")] = True,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier file.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the release as JSON.")] = False,
+) -> None:
+    """Release a noisy total of features by label, from which the holder of the features can train a classifier.
+
+    One person's label is protected; features and identifiers are taken to be known to both sides. The budget is spent
+    before any noise is drawn. Whatever is refused spends nothing.
+    """
+    from askance.releases.ledger import Ledger
+    from askance.releases.mean_operator_release import release_mean_operator
+    from askance.releases.people import PeopleFeatures, read_labels
+    from askance.reports.writing import check_target
+
+    check_target(out, overwrite=overwrite, inputs=(labels, features, ledger))
+    book = Ledger(ledger)
+    declared = _classes(classes)
+    public = PeopleFeatures.read(features, id_column, None if columns is None else _listed(columns))
+    done = release_mean_operator(
+        public.values,
+        read_labels(labels, id_column, label, declared, public.ids),
+        epsilon,
+        delta,
+        mechanism,
+        ledger=book,
+        classes=declared,
+        fit_intercept=intercept,
+        columns=public.columns,
+        ids=public.ids,
+    )
+    done.write(out, overwrite=overwrite)
+    _print(done, book, out, as_json)
+
+
+def _print(done: "MeanOperatorRelease", book: object, out: Path, as_json: bool) -> None:
+    from askance.cli.output import console, print_json
+
+    if as_json:
+        print_json(done.to_dict() | {"written": str(out)})
+        return
+    show = console().print
+    show(f"{out}: {done}", markup=False)
+    show("\nexpected squared error, all values together", style="bold")
+    for name, error in sorted(done.predicted.items(), key=lambda item: item[1]):
+        show(f"  {name:<9} {error:.3g}{'  (taken)' * (name == done.mechanism)}", markup=False)
+    show(f"\n{book!r}", markup=False)
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _classes(text: str) -> "tuple[Label, ...]":
+    """Read labels: whole numbers if all of them are, else text."""
+    from askance.channels.alphabet import as_labels
+
+    words = _listed(text)
+    try:
+        return as_labels([int(word) for word in words], "classes")
+    except ValueError:
+        return as_labels(words, "classes")

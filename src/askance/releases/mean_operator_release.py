@@ -1,0 +1,371 @@
+"""The mean operator of private labels, released with noise: what a label holder hands to who holds the features."""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+import askance
+from askance.channels.alphabet import Alphabet, Label, as_labels
+from askance.channels.guarantee import Guarantee
+from askance.entropy.bits import BitSource, GeneratorBits, system_bits
+from askance.entropy.draws import Codes
+from askance.errors import InvalidInput, ReleaseError
+from askance.releases.atomic import written_whole
+from askance.releases.budget import Budget, Number
+from askance.releases.digest import FeatureDigest
+from askance.releases.label_sums import LabelSums, sum_by_label
+from askance.releases.ledger import Ledger
+from askance.releases.mean_operator import MeanOperator
+from askance.releases.mean_operator_mechanisms import Plan, choose
+
+FORMAT, VERSION = "askance-mean-operator", 1
+NEIGHBOURS = "data sets that differ in one label; features and the number of people are public"
+
+Mechanism = Literal["auto", "laplace", "knorm", "gaussian", "response"]
+
+
+@dataclass(frozen=True, eq=False)
+class MeanOperatorRelease:
+    """A mean operator that may be handed on, and all that is known about it.
+
+    Parameters
+    ----------
+    operator : MeanOperator
+        Its values, with the variance of their noise. The first is that of the intercept, if there is one.
+    guarantee : Guarantee
+    mechanism : str
+    how_known : str
+        Why the guarantee holds.
+    intercept : bool
+    columns : tuple of str
+        The names of the features, without the intercept.
+    step : float
+        The features were rounded to multiples of this public number.
+    norms : mapping
+        The largest 1-norm and 2-norm of a row, the intercept's one included.
+    predicted : mapping
+        The total squared error of each mechanism that was looked at, from public numbers only.
+    features : FeatureDigest, optional
+        Which features it belongs to.
+    """
+
+    operator: MeanOperator
+    guarantee: Guarantee
+    mechanism: str
+    how_known: str
+    intercept: bool
+    columns: tuple[str, ...]
+    step: float
+    norms: Mapping[str, float]
+    predicted: Mapping[str, float]
+    features: FeatureDigest | None = None
+
+    @property
+    def classes(self) -> tuple[Label, ...]:
+        """The labels that people may have."""
+        return self.operator.classes
+
+    def check_features(self, ids: Any, columns: Sequence[str], features: NDArray[Any]) -> None:
+        """Refuse features that are not those the labels were added up with."""
+        if self.features is None:
+            raise InvalidInput(
+                "a release without a digest of its features", "one that was made with row identifiers (ids=...)"
+            )
+        difference = self.features.difference(FeatureDigest.of(ids, columns, features))
+        if difference:
+            raise InvalidInput(
+                f"these are not the features that the labels were added up with: {difference}",
+                "the same people, columns and values on both sides",
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-able mapping."""
+        covariance = self.operator.noise_covariance
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "askance": askance.__version__,
+            "values": self.operator.values.tolist(),
+            "noise_variance": self.operator.noise_variance.tolist(),
+            "noise_covariance": None if _is_diagonal(covariance) else covariance.tolist(),
+            "classes": list(self.operator.classes),
+            "rows": self.operator.rows,
+            "intercept": self.intercept,
+            "columns": list(self.columns),
+            "mechanism": self.mechanism,
+            "guarantee": self.guarantee.to_dict(),
+            "how_known": self.how_known,
+            "step": self.step,
+            "norms": dict(self.norms),
+            "predicted": dict(self.predicted),
+            "features": None if self.features is None else self.features.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
+        """Read what :meth:`to_dict` wrote."""
+        operator = MeanOperator(
+            fields["values"],
+            tuple(fields["classes"]),
+            fields["rows"],
+            fields["noise_variance"],
+            fields["noise_covariance"],
+        )
+        columns = tuple(map(str, fields["columns"]))
+        intercept = fields["intercept"]
+        if not isinstance(intercept, bool) or operator.width != len(columns) + intercept:
+            raise InvalidInput(f"{operator.width} values for {len(columns)} columns", "as many, and the intercept's")
+        return cls(
+            operator=operator,
+            guarantee=Guarantee.from_dict(fields["guarantee"]),
+            mechanism=str(fields["mechanism"]),
+            how_known=str(fields["how_known"]),
+            intercept=intercept,
+            columns=columns,
+            step=float(fields["step"]),
+            norms={str(name): float(value) for name, value in fields["norms"].items()},
+            predicted={str(name): float(value) for name, value in fields["predicted"].items()},
+            features=None if fields["features"] is None else FeatureDigest.from_dict(fields["features"]),
+        )
+
+    def to_json(self) -> str:
+        """Return the text of the file."""
+        return json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the file, by which a ledger knows it."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()
+
+    def write(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write a JSON file, whole or not at all."""
+        if os.path.lexists(path) and not overwrite:
+            raise ReleaseError(f"{path} exists already", remedy="Choose another name, or say overwrite.")
+        with written_whole(path) as temporary:
+            temporary.write_text(self.to_json(), encoding="utf-8", newline="\n")
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Self:
+        """Read what :meth:`write` wrote."""
+        try:
+            content = json.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            why = "there is no file" if isinstance(error, FileNotFoundError) else f"cannot read ({error.strerror})"
+            raise ReleaseError(f"{why} {path}", "the release of a mean operator") from None
+        except (UnicodeDecodeError, json.JSONDecodeError):
+            raise ReleaseError(f"{path} is not a JSON file", "the release of a mean operator") from None
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
+            raise ReleaseError(f"{path} is not the release of a mean operator")
+        if content.get("version") != VERSION:
+            raise ReleaseError(
+                f"{path} has format version {content.get('version')}", f"version {VERSION}", "Upgrade askance."
+            )
+        try:
+            return cls.from_dict(content)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ReleaseError(
+                f"{path} is damaged ({type(error).__name__}: {error})", remedy="Ask for it again."
+            ) from error
+
+    def __str__(self) -> str:
+        return (
+            f"mean operator of {self.operator.rows:,} labels, {len(self.columns)} features"
+            f"{' and an intercept' * self.intercept}\n{self.mechanism}: {self.guarantee}\n{self.how_known}"
+        )
+
+
+def release_mean_operator(
+    X: Any,
+    y: Any,
+    epsilon: Number,
+    delta: Number = 0,
+    mechanism: Mechanism = "auto",
+    *,
+    ledger: Ledger | str | os.PathLike[str] | None = None,
+    classes: Sequence[Any] | None = None,
+    fit_intercept: bool = True,
+    columns: Sequence[str] | None = None,
+    ids: Any = None,
+) -> MeanOperatorRelease:
+    """Release (1/m) sum y_i x_i with noise, so that nobody's label can be told from it.
+
+    Two data sets are neighbours if they differ in one label; the features X and the number of people are public. One
+    label moves the sum by 2 x_i at most, so the noise is calibrated to the largest norm of a row. Noise is drawn from
+    the operating system's entropy; there is no seed.
+
+    Parameters
+    ----------
+    X : array, m x d
+        Public features. Their scale matters: noise is the same for all of them. Bring them to a common scale first, by
+        public numbers.
+    y : array, m
+        Private labels.
+    epsilon, delta : number
+        The level of privacy. A positive delta is for Gaussian noise.
+    mechanism : {"auto", "laplace", "knorm", "gaussian", "response"}
+        Laplace noise for the 1-norm, noise of uniform direction for the 2-norm, Gaussian noise for the 2-norm, or
+        randomised response of every label. "auto" takes the one of least total squared error, which follows from public
+        numbers; see ``predicted`` of the release.
+    ledger : Ledger or path, optional
+        The budget to spend from. It is spent before any noise is drawn, and stays spent whatever happens afterwards.
+    classes : sequence of labels, optional
+        The labels that people may have, in order; (-1, 1) if not given. Never taken from the data, which are private.
+    fit_intercept : bool
+        Whether to release the mean label too, as if the first feature were 1 for everybody.
+    columns : sequence of str, optional
+        The names of the features.
+    ids : array, m, optional
+        Who the rows are: whole numbers or text. The release then holds a digest of ids and features.
+
+    Returns
+    -------
+    MeanOperatorRelease
+
+    Examples
+    --------
+    >>> import numpy as np, askance as ask
+    >>> X = np.linspace(-1, 1, 1000)[:, None]
+    >>> y = np.where(X[:, 0] > 0, 1, -1)
+    >>> release = ask.release_mean_operator(X, y, epsilon=1.0)
+    >>> bool(abs(release.operator.values[1] - 0.5) < 0.2)
+    True
+    >>> print(release.guarantee)  # doctest: +ELLIPSIS
+    epsilon 1, protects one person's label (data sets that differ in one label; ...)
+
+    References
+    ----------
+    Patrini, Nielsen & Nock, [MO], algorithm 2 and theorem 9 (for the 1-norm); Hardt & Talwar (2010) for the 2-norm.
+    """
+    task = _Task.checked(X, y, epsilon, delta, mechanism, classes, fit_intercept, columns, ids)
+    if ledger is None:
+        return task.release(system_bits())
+    book = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
+    entry = book.spend(task.cost.epsilon, task.cost.delta, what=task.describe(), people=task.people)
+    release = task.release(system_bits())
+    book.record(entry, release.digest)
+    return release
+
+
+def simulate_mean_operator_release(
+    X: Any,
+    y: Any,
+    epsilon: Number,
+    delta: Number = 0,
+    mechanism: Mechanism = "auto",
+    *,
+    rng: np.random.Generator,
+    **options: Any,
+) -> MeanOperatorRelease:
+    """Do as :func:`release_mean_operator` does, reproducibly: for planning and tests, never for real labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, y = np.ones((4, 1)), [1, 1, -1, 1]
+    >>> simulate_mean_operator_release(X, y, 1.0, mechanism="laplace", rng=np.random.default_rng(0)).mechanism
+    'laplace'
+    """
+    defaults = {"classes": None, "fit_intercept": True, "columns": None, "ids": None}
+    return _Task.checked(X, y, epsilon, delta, mechanism, **(defaults | options)).release(GeneratorBits(rng))
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """A release that is fully checked and decided, and not yet drawn."""
+
+    features: NDArray[Any]
+    codes: Codes
+    classes: tuple[Label, ...]
+    sums: LabelSums
+    plan: Plan
+    predicted: dict[str, float]
+    intercept: bool
+    columns: tuple[str, ...]
+    digest: FeatureDigest | None
+
+    @classmethod
+    def checked(
+        cls, X: Any, y: Any, epsilon: Number, delta: Number, mechanism: str,
+        classes: Any, fit_intercept: bool, columns: Any, ids: Any,
+    ) -> Self:  # fmt: skip
+        budget = Budget.of(epsilon, delta)
+        if mechanism not in get_args(Mechanism):
+            raise InvalidInput(f"mechanism={mechanism!r}", f"one of {', '.join(get_args(Mechanism))}")
+        labels = (-1, 1) if classes is None else as_labels(classes, "classes")
+        features, names = _table(X, columns)
+        codes = _codes(y, labels)
+        if len(codes) != len(features):
+            raise InvalidInput(f"{len(codes)} labels for {len(features)} rows of features", "one label a row")
+        digest = None if ids is None else FeatureDigest.of(ids, names, features)
+        sums = sum_by_label(features, codes, len(labels), fit_intercept)
+        if sums.one_norm == 0:
+            raise InvalidInput("features that are all zero", "features that say something")
+        plan, predicted = choose(mechanism, sums, budget, labels)
+        return cls(features, codes, labels, sums, plan, predicted, fit_intercept, names, digest)
+
+    @property
+    def cost(self) -> Budget:
+        return self.plan.cost
+
+    @property
+    def people(self) -> str:
+        """Whose labels these are, for the ledger: nothing private."""
+        return f"{self.sums.rows} rows" if self.digest is None else f"ids {self.digest.ids}"
+
+    def describe(self) -> str:
+        return f"the mean operator of {self.sums.rows:,} labels ({self.plan.name})"
+
+    def release(self, source: BitSource) -> MeanOperatorRelease:
+        values, covariance = self.plan.draw(self.sums, self.features, self.codes, source)
+        guarantee = Guarantee(
+            self.plan.epsilon, float(self.cost.delta), protects="one person's label", neighbours=NEIGHBOURS
+        )
+        return MeanOperatorRelease(
+            operator=MeanOperator(values, self.classes, self.sums.rows, noise_covariance=covariance),
+            guarantee=guarantee,
+            mechanism=self.plan.name,
+            how_known=self.plan.how_known,
+            intercept=self.intercept,
+            columns=self.columns,
+            step=self.sums.step,
+            norms={
+                "one": self.sums.one_norm * self.sums.step,
+                "two": float(self.sums.squared_two_norm) ** 0.5 * self.sums.step,
+            },
+            predicted=self.predicted,
+            features=self.digest,
+        )
+
+
+def _codes(y: Any, labels: tuple[Label, ...]) -> Codes:
+    """Return which label each person has; two numbers are compared at the speed of memory."""
+    numbers = isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "biuf"
+    if numbers and len(labels) == 2 and not any(isinstance(label, str) for label in labels):
+        second: NDArray[np.bool_] = y == labels[1]
+        if (second | (y == labels[0])).all():
+            return second.view(np.uint8)
+    return Alphabet(labels, "label").encode(y)  # which also says what is wrong
+
+
+def _table(X: Any, columns: Any) -> tuple[NDArray[Any], tuple[str, ...]]:
+    """Return features as a table of numbers without a copy where possible, and their names."""
+    if columns is None and hasattr(X, "columns"):
+        columns = [str(name) for name in X.columns]
+    features = np.asarray(X)
+    if features.ndim != 2 or 0 in features.shape or features.dtype.kind not in "fiub":
+        raise InvalidInput(f"features of shape {features.shape} and type {features.dtype}", "a table of numbers, m x d")
+    names = tuple(map(str, columns)) if columns is not None else tuple(f"x{j}" for j in range(features.shape[1]))
+    if len(names) != features.shape[1] or len(set(names)) < len(names):
+        raise InvalidInput(f"{len(names)} column names for {features.shape[1]} features", "a name of its own for each")
+    return features, names
+
+
+def _is_diagonal(matrix: NDArray[np.float64]) -> bool:
+    return bool(np.count_nonzero(matrix) == np.count_nonzero(np.diag(matrix)))
