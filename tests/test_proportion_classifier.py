@@ -12,6 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import askance as ask
+from askance.estimators.released_bags import bags_of_release
+from askance.releases.privatizing import privatize_table
 from askance.solvers.alternating_mean_map import consistent_labels
 from askance.solvers.bag_likelihood import BagCounts
 from askance.solvers.mean_map import bagwise_class_means, class_means
@@ -334,3 +336,61 @@ def test_bad_data_are_refused():
         ask.ProportionClassifier().fit(X, bags, 0.9 * table)
     with pytest.raises(ask.AskanceWarning, match="raise max_iter"):
         ask.ProportionClassifier("bag-likelihood", max_iter=1).fit(X, bags, table)
+
+
+# -- bags of a release -----------------------------------------------------------------------------------------------
+
+
+def districts(n=6000, bags=60, seed=3):
+    rng = np.random.default_rng(seed)
+    district = rng.integers(bags, size=n)
+    level = np.linspace(-2, 2, bags)
+    x = rng.normal(size=n) + level[district]
+    truth = np.where(rng.random(n) < 1 / (1 + np.exp(-2 * x)), "yes", "no")
+    return pd.DataFrame({"ill": truth, "x": x, "z": rng.normal(size=n), "district": [f"d{d}" for d in district]})
+
+
+RELEASED = """
+[questions.ill]
+choices = ["no", "yes"]
+channel = { design = "warner", p = 0.9 }
+[covariates.x]
+type = "number"
+[covariates.z]
+type = "number"
+[covariates.district]
+type = "category"
+"""
+
+
+def test_a_release_brings_features_bags_and_noisy_proportions():
+    people = districts()
+    release = privatize_table(ask.Study.parse(RELEASED), people)
+    fitted = ask.ProportionClassifier("mean-map").fit(release, "district")
+    assert fitted.classes_.tolist() == ["no", "yes"]
+    assert fitted.feature_names_in_.tolist() == ["x", "z"]
+    assert np.mean(fitted.predict(people[["x", "z"]]) == people["ill"]) > 0.8
+    given = people.groupby("district")["ill"].apply(lambda labels: (labels == "yes").mean())
+    known = ask.ProportionClassifier("mean-map", classes=["no", "yes"]).fit(release, "district", given)
+    assert np.mean(known.predict(people[["x", "z"]]) == people["ill"]) > 0.8
+
+
+def test_the_noise_of_released_proportions_is_the_channels():
+    people = districts(400, 2)
+    study, truth = ask.Study.parse(RELEASED), {}
+    for name, rows in people.groupby("district"):
+        truth[name] = (rows["ill"] == "yes").mean()
+    told = [bags_of_release(privatize_table(study, people), "district", None, None) for _ in range(300)]
+    for name, share in truth.items():
+        estimates = np.array([one.proportions[name][1] for one in told])
+        stated = np.mean([one.noise[name][1, 1] for one in told])
+        # Real entropy: five standard errors, one failure in a million.
+        assert abs(estimates.mean() - share) < 5 * np.sqrt(stated / 300)
+        assert stated == pytest.approx(estimates.var(), rel=5 * np.sqrt(2 / 300))
+
+
+@pytest.mark.parametrize(("bags", "message"), [(["d1"], "the name of a column"), ("village", "no column 'village'")])
+def test_bags_of_a_release_are_a_column(bags, message):
+    release = privatize_table(ask.Study.parse(RELEASED), districts(100, 3))
+    with pytest.raises(ask.InvalidInput, match=message):
+        ask.ProportionClassifier().fit(release, bags)

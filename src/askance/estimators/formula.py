@@ -23,6 +23,17 @@ _ROWS_AT_ONCE = 2_000_000
 _MOST_LEVELS = 1000
 
 
+def in_formula(name: str) -> str:
+    """Write a column's name as a formula wants it.
+
+    Examples
+    --------
+    >>> in_formula("age"), in_formula("median income")
+    ('age', '`median income`')
+    """
+    return name if name.isidentifier() else f"`{name}`"
+
+
 @dataclass(frozen=True)
 class Formula:
     """Both sides of a formula, such as ``cheated ~ age + C(school)``."""

@@ -389,10 +389,10 @@ def _asked(release: Release, question: str | None, formula: str | None) -> str:
 
 def _plain_formula(formula: str) -> tuple[str, list[str]]:
     left, right = Formula(formula).sides()
-    terms = [str(term) for term in right if str(term) != "1"]
-    if any(not term.isidentifier() for term in terms):
+    terms = [term for term in right if str(term) != "1"]
+    if any(len(term.factors) != 1 or term.factors[0].eval_method.value != "lookup" for term in terms):
         raise InvalidInput(
             f"the formula {formula!r}",
             "plain names of hidden columns joined by +: only their own products can be told from the reports",
         )
-    return left, terms
+    return left, [str(term) for term in terms]

@@ -43,8 +43,11 @@ def noise_penalty(
     floored = np.maximum(values, _FLOOR * values[-1])
     # second and prior share their axes: the intercept's is one of them, and the prior is even over the others.
     half = (vectors / np.sqrt(curvature * floored)) @ vectors.T / np.sqrt(prior)
-    penalty: Floats = half.T @ noise @ half
-    return 0.5 * (penalty + penalty.T)
+    sizes, axes = np.linalg.eigh(half.T @ noise @ half)
+    # Collinear features: noise that follows the features says nothing of what people do not differ in, and rounding may
+    # even leave a negative penalty there.
+    penalty: Floats = (axes * np.maximum(sizes, _FLOOR * sizes[-1])) @ axes.T
+    return penalty
 
 
 def rescue_penalty(features: PublicFeatures, intercept: bool) -> Floats:

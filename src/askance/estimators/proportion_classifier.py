@@ -12,10 +12,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from askance.errors import AskanceWarning, InvalidInput, NotAvailable
 from askance.estimators.bags import Bags, read_bags
 from askance.estimators.proportion_fit import LinearResult, ProportionProblem
+from askance.estimators.released_bags import bags_of_release
 from askance.estimators.saving import JsonModel
 from askance.estimators.summary import Summary, standard_errors, summarise
 from askance.models.own_losses import as_loss
 from askance.models.softmax import posterior
+from askance.releases.release import Release
 from askance.solvers.bag_learners import (
     Calibration,
     bag_log_likelihood,
@@ -134,24 +136,31 @@ class ProportionClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: 
 
     # -- fitting -------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, bags: Any, proportions: Any, noise: Any = None) -> Self:
+    def fit(self, X: Any, bags: Any, proportions: Any = None, noise: Any = None) -> Self:
         """Fit to rows in bags and the bags' proportions.
 
         Parameters
         ----------
-        X : n x d
+        X : n x d, or a Release
+            The features of a release are its numeric covariates.
         bags : n names
-            The bag of each row.
+            The bag of each row; of a release, the name of the column.
         proportions : mapping, frame, series or array
             By bag: shares of the classes, or of the second of two. An array has its rows in the order of the sorted
-            names of the bags.
+            names of the bags. With a release they may be left out: its reports tell them, and their noise.
         noise : number, array, mapping or frame, optional
             The variances (bags, or bags x classes) or covariances (bags x classes x classes) of the proportions about
             the true ones.
         """
         loss = self._checked_loss()
+        classes = self.classes
+        if isinstance(X, Release):
+            X, bags, proportions, noise, known = bags_of_release(X, bags, proportions, noise)
+            classes = known if classes is None else classes
         X = validate_data(self, X, dtype=np.float64, order="C")
-        told = read_bags(bags, proportions, self.classes, noise, len(X))
+        if proportions is None:
+            raise InvalidInput("no proportions", "those of every bag; only a release can do without")
+        told = read_bags(bags, proportions, classes, noise, len(X))
         told.check_identifiable()
         ridge = None if self.ridge == "auto" else float(self.ridge)
         problem = ProportionProblem(X, told, loss, ridge, self.fit_intercept, self.smoothness, self.max_iter)

@@ -178,8 +178,19 @@ def checked_columns(release: Release, columns: Sequence[Any]) -> tuple[str, ...]
     """Check that a release has some columns."""
     absent = [name for name in columns if name not in release.columns]
     if absent:
+        rows = {name: question.name for question in release.header.questions for name in question.sources}
+        inside = [f"{name!r} is hidden inside {rows[name]!r}." for name in absent if name in rows]
         raise InvalidInput(
             f"the release has no column {', '.join(map(repr, absent))}",
             f"columns among {', '.join(release.columns)}",
+            " ".join(inside),
+        )
+    packed = [question.name for question in release.header.questions if question.hides_numbers]
+    hidden = [name for name in columns if name in packed]
+    if hidden:
+        raise InvalidInput(
+            f"the column {', '.join(map(repr, hidden))} holds reports about hidden numbers: codes, not numbers",
+            "covariates that are published as they are",
+            "Hide both in one row (design private-row) to explain one by the other.",
         )
     return tuple(columns)

@@ -17,7 +17,9 @@ VERSION = 1
 _ESTIMATORS = {
     "IndirectClassifier": "askance.estimators.indirect_classifier",
     "IndirectRegressor": "askance.estimators.indirect_regressor",
+    "MeanOperatorClassifier": "askance.estimators.mean_operator_classifier",
     "Prevalence": "askance.estimators.prevalence",
+    "ProportionClassifier": "askance.estimators.proportion_classifier",
 }
 
 
