@@ -6,6 +6,7 @@ script would write.
 
 import inspect
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -36,10 +37,19 @@ _KINDS = {Path: "path", str: "text", int: "whole number", float: "number", bool:
 def reference() -> str:
     """Return the page."""
     group = typer.main.get_command(app)
-    commands: dict[str, Any] = group.commands  # type: ignore[attr-defined]
+    commands = dict(all_commands(group))
     top = _table("option", [_row(parameter, {}) for parameter in group.params])
     sections = [_command(name, command) for name, command in commands.items()]
     return "\n\n".join([_INTRODUCTION.rstrip(), f"## askance\n\n{group.help}\n\n{top}", *sections]) + "\n"
+
+
+def all_commands(group: Any) -> Iterator[tuple[str, Any]]:
+    """Yield commands by name; those within a group as "group command"."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from ((f"{name} {inner}", each) for inner, each in all_commands(command))
+        else:
+            yield name, command
 
 
 def _command(name: str, command: Any) -> str:

@@ -21,6 +21,7 @@ from askance.estimators.mean_operators import (
 )
 from askance.models.losses import NAMED, Logistic, Matsushita, Rho
 from askance.models.own_losses import as_loss
+from askance.releases.mean_operator_release import simulate_mean_operator_release
 from askance.solvers.mean_operator import minimise_regularised, minimise_risk, minimise_softmax
 from askance.solvers.public_features import PublicFeatures
 from askance.statistics.base import Records
@@ -298,6 +299,18 @@ def test_the_ridge_beats_none_and_too_much():
     # The differences are about .05 and .1, with a standard error of about .005.
     assert np.mean(risks["auto"]) < np.mean(risks[1e-4])
     assert np.mean(risks["auto"]) < np.mean(risks[1.0])
+
+
+def test_collinear_features_do_no_harm_where_noise_follows_the_features():
+    """Indicators of all levels sum to one: response brings no noise there, and the ridge must not be lost to rounding."""
+    rng = np.random.default_rng(2)
+    X = np.hstack([np.eye(4)[rng.integers(0, 4, 4_000)] for _ in range(3)])
+    y = np.where(rng.random(4_000) < 1 / (1 + np.exp(-X @ np.linspace(-2, 2, 12))), 1, -1)
+    for seed in range(5):  # rounding takes either side about as often
+        release = simulate_mean_operator_release(X, y, 1.0, mechanism="response", rng=np.random.default_rng(seed))
+        fit = ask.MeanOperatorClassifier().fit(X, release)  # a warning is an error
+        assert fit.converged_
+        assert np.abs(fit.coef_).max() < 5
 
 
 def test_a_mean_operator_outside_of_what_labels_can_give_is_noticed():

@@ -6,13 +6,15 @@ import subprocess
 import sys
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import typer
 from typer.testing import CliRunner
 
 from askance.cli.reproduce import reproduce
 from askance.errors import AskanceError, InvalidInput
-from askance.papers import registry
+from askance.papers import data_sets, registry
 from askance.papers.findings import Finding, Outcome
 from askance.papers.finite_family import draw_report_counts, fit_moments
 from askance.papers.registry import Entry, entries, reproduces, run_entry, select
@@ -22,6 +24,12 @@ NAMES = [
     "linear-moments/figure-3",
     "linear-moments/figure-4",
     "linear-moments/figure-5",
+    "linear-moments/figure-6",
+    "mean-operator/accuracy",
+    "mean-operator/figure-1",
+    "mean-operator/table-1",
+    "mean-operator/theorem-9",
+    "mean-operator/theorem-10",
     "randomised-response/voting",
 ]
 
@@ -31,6 +39,13 @@ app.command("reproduce")(reproduce)
 
 def invoke(*arguments):
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(autouse=True)
+def no_data_folder(monkeypatch, tmp_path_factory):
+    """Reproductions find neither a folder of data nor what scikit-learn once fetched: they use their stand-ins."""
+    monkeypatch.delenv(data_sets.FOLDER, raising=False)
+    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path_factory.mktemp("nothing-fetched")))
 
 
 @pytest.fixture
@@ -115,6 +130,50 @@ def test_a_wrong_theorem_is_noticed(tmp_path, monkeypatch):
     (entry,) = select(["linear-moments/appendix-a4"])
     outcome = run_entry(entry, tmp_path, seed=0, quick=True)
     assert any(not finding.agrees and finding.standard_error for finding in outcome.findings)
+
+
+def test_figure_6_notices_when_our_fit_is_no_better(tmp_path, monkeypatch):
+    """The checks can fail: give our side the published fit."""
+    from askance.papers import linear_moments_figure_6 as figure_6
+
+    def published(mechanism, train, alpha, rng):
+        return figure_6.published_line("coordinate", train, alpha, rng)
+
+    monkeypatch.setattr(figure_6, "repaired_line", published)
+    (entry,) = select(["linear-moments/figure-6"])
+    outcome = run_entry(entry, tmp_path, seed=0, quick=True)
+    wrong = [finding.quantity for finding in outcome.findings if not finding.agrees]
+    assert any("lost, window" in quantity for quantity in wrong)
+    assert "made up" in outcome.note
+
+
+def test_scores_of_a_line_that_is_known():
+    from askance.papers.linear_moments_figure_6 import Line, score
+
+    test = np.array([[0.0, 1.0], [1.0, 3.0]])
+    assert score(Line(np.array([2.0]), 1.0, 1.0), test) == (1.0, 1.0)
+    assert score(Line(np.array([0.0]), 2.0, 1.0), test) == pytest.approx((0.0, 0.8))  # 2 missed, of 2 and of 10
+
+
+def test_a_folder_without_the_data_is_said_so(tmp_path, monkeypatch):
+    monkeypatch.setenv(data_sets.FOLDER, str(tmp_path))
+    with pytest.raises(InvalidInput, match=r"cal_housing\.parquet is missing"):
+        data_sets.housing(download=False)
+
+
+def test_data_of_the_folder_are_read(tmp_path, monkeypatch):
+    columns = ["medianIncome", "housingMedianAge", "totalRooms", "totalBedrooms", "population", "households"]
+    values = [3.0, 20, 600, 120, 300, 100, 34, -118, 250_000]
+    (tmp_path / "california").mkdir()
+    table = pa.table(
+        {n: [v] for n, v in zip([*columns, "latitude", "longitude", "medianHouseValue"], values, strict=True)}
+    )
+    pq.write_table(table, tmp_path / "california" / "cal_housing.parquet")
+    monkeypatch.setenv(data_sets.FOLDER, str(tmp_path))
+    data = data_sets.housing(download=False)
+    assert data.rows.tolist() == [[3.0, 20, 6, 1.2, 300, 3, 34, -118, 2.5]]
+    assert not data.stand_in
+    assert data.scaled[0, -1] == 0.5
 
 
 # -- findings ----------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "AskanceError": "askance.errors",
     "AskanceWarning": "askance.errors",
+    "BudgetSpent": "askance.errors",
     "CoordinateRelease": "askance.channels.coordinate_release",
     "Crosswise": "askance.channels.surveys",
     "DesignPerRow": "askance.channels.design_per_row",
@@ -21,12 +22,16 @@ _PUBLIC = {
     "IndirectRegressor": "askance.estimators.indirect_regressor",
     "InvalidInput": "askance.errors",
     "Kuk": "askance.channels.surveys",
+    "Ledger": "askance.releases.ledger",
     "Mangat": "askance.channels.surveys",
+    "MeanOperator": "askance.releases.mean_operator",
+    "MeanOperatorClassifier": "askance.estimators.mean_operator_classifier",
     "PerValueFlip": "askance.channels.per_value_flip",
     "Prevalence": "askance.estimators.prevalence",
     "PrivUnit": "askance.channels.priv_unit",
     "PrivateNumber": "askance.channels.private_number",
     "PrivateRow": "askance.channels.private_row",
+    "ProportionClassifier": "askance.estimators.proportion_classifier",
     "RandomizedResponse": "askance.channels.randomized_response",
     "Release": "askance.releases.release",
     "ReleaseError": "askance.errors",
@@ -43,6 +48,7 @@ _PUBLIC = {
     "load_model": "askance.estimators.saving",
     "plan": "askance.planning.plan",
     "read_release": "askance.releases.release",
+    "release_mean_operator": "askance.releases.mean_operator_release",
 }
 
 __all__ = [*_PUBLIC, "__version__"]
@@ -84,15 +90,21 @@ if TYPE_CHECKING:
     from askance.channels.window_release import WindowRelease as WindowRelease
     from askance.errors import AskanceError as AskanceError
     from askance.errors import AskanceWarning as AskanceWarning
+    from askance.errors import BudgetSpent as BudgetSpent
     from askance.errors import InvalidInput as InvalidInput
     from askance.errors import ReleaseError as ReleaseError
     from askance.errors import Unidentifiable as Unidentifiable
     from askance.estimators.indirect_classifier import IndirectClassifier as IndirectClassifier
     from askance.estimators.indirect_regressor import IndirectRegressor as IndirectRegressor
+    from askance.estimators.mean_operator_classifier import MeanOperatorClassifier as MeanOperatorClassifier
     from askance.estimators.prevalence import Prevalence as Prevalence
+    from askance.estimators.proportion_classifier import ProportionClassifier as ProportionClassifier
     from askance.estimators.saving import load_model as load_model
     from askance.planning.audit import audit as audit
     from askance.planning.plan import plan as plan
+    from askance.releases.ledger import Ledger as Ledger
+    from askance.releases.mean_operator import MeanOperator as MeanOperator
+    from askance.releases.mean_operator_release import release_mean_operator as release_mean_operator
     from askance.releases.release import Release as Release
     from askance.releases.release import read_release as read_release
     from askance.releases.study import Study as Study

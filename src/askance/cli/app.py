@@ -9,7 +9,9 @@ from askance import __version__
 from askance.cli.audit import audit
 from askance.cli.demo import demo
 from askance.cli.fit import fit
+from askance.cli.ledger import ledger
 from askance.cli.privatize import privatize
+from askance.cli.release import release
 from askance.cli.reproduce import reproduce
 from askance.errors import AskanceError
 
@@ -25,6 +27,8 @@ app = typer.Typer(
 )
 for command in (demo, privatize, fit, audit, reproduce):
     app.command()(command)
+for group in (release, ledger):
+    app.add_typer(group)
 
 
 def _print_version(wanted: bool) -> None:

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 def audit(
     study_or_release: Annotated[Path, typer.Argument(help="A study file (TOML) or a release (Parquet).")],
-    draws: Annotated[int, typer.Option(min=1, help="Reports to draw for each question.")] = 1_000_000,
+    draws: Annotated[
+        int | None,
+        typer.Option(min=1, help="Reports to draw for each question; a million, or fewer where they are costly."),
+    ] = None,
     error_rate: Annotated[
         float,
         typer.Option(min=0.0, max=1.0, help="Probability with which honest channels may fail, all questions together."),
@@ -22,8 +25,9 @@ def audit(
 ) -> None:
     """Check every channel of a study or a release.
 
-    Epsilon is enumerated exactly from the table that is drawn from; every cell of the table is checked by drawing
-    reports with the entropy that protects real answers; and a level which the reports surely exceed is estimated.
+    Epsilon is computed exactly from the whole numbers that reports are drawn with. Reports are drawn with the entropy
+    that protects real answers: every probability of a list of choices, and every mean estimate of hidden numbers, is
+    checked, and a level which the reports surely exceed is estimated.
     Ends with 0 if all channels pass, 1 if one fails, 2 if the input cannot be used.
     """
     from askance.cli.output import print_json
@@ -60,7 +64,9 @@ def _print(reports: "dict[str, AuditReport]", passed: bool, error_rate: float) -
 
     from askance.cli.output import console
 
-    table = Table("question", "design", "epsilon promised", "enumerated", "sampled at least", "cells", "smallest p", "")
+    table = Table(
+        "question", "design", "epsilon promised", "enumerated", "sampled at least", "checks", "smallest p", ""
+    )
     for name, report in reports.items():
         for design in report.designs:
             table.add_row(
@@ -69,7 +75,7 @@ def _print(reports: "dict[str, AuditReport]", passed: bool, error_rate: float) -
                 _level(design.promised_epsilon),
                 _level(design.exact_epsilon),
                 f"{design.lower_bound:.4g}",
-                str(design.cells),
+                str(design.checks),
                 f"{design.smallest_p:.2g}",
                 "passed" if design.passed else "FAILED",
             )

@@ -1,4 +1,4 @@
-"""``askance fit``: from reports to proportions and a regression."""
+"""``askance fit``: from reports to proportions, means and regressions."""
 
 import shlex
 from pathlib import Path
@@ -7,14 +7,22 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 if TYPE_CHECKING:
+    from askance.engines.base import Engine
+    from askance.releases.header import Question
+    from askance.releases.release import Release
     from askance.reports.analysis import Analysis
+    from askance.reports.numbers import NumberAnalysis
+
+_FOR_CHOICES = ("method", "covariance")  # options that hidden numbers have no use for
 
 
 def fit(
+    context: typer.Context,
     data: Annotated[
         str,
         typer.Argument(
-            help="A release: Parquet, by path or address (s3://...). Or a CSV or Parquet file of reports, with --study."
+            help="A release: Parquet, by path or address (s3://...), or a mean operator (JSON), with --features. Or a "
+            "CSV or Parquet file of reports, with --study."
         ),
     ],
     study: Annotated[Path | None, typer.Option(help="The study file, if DATA is not a release.")] = None,
@@ -29,6 +37,16 @@ def fit(
     ] = "auto",
     level: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
     weight: Annotated[str | None, typer.Option(metavar="COLUMN", help="A column of sample weights.")] = None,
+    features: Annotated[
+        Path | None, typer.Option(help="For a mean operator: the features that belong to it, CSV or Parquet.")
+    ] = None,
+    id_column: Annotated[
+        str | None, typer.Option("--id", metavar="COLUMN", help="The column of identifiers among the features.")
+    ] = None,
+    loss: Annotated[
+        Literal["logistic", "square", "matsushita", "unhinged", "rho"],
+        typer.Option(help="For a mean operator: the loss."),
+    ] = "logistic",
     engine: Annotated[
         str, typer.Option(help="Where it runs: local, dask, spark, or dask:ADDRESS, spark:MASTER.")
     ] = "local",
@@ -38,16 +56,24 @@ def fit(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace earlier files.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print no progress and no remarks.")] = False,
 ) -> None:
-    """Estimate how many there are of each true answer, and who they are, from reports.
+    """Estimate the truth from reports: how many there are of each answer and who they are, or what explains a number.
 
-    Without a formula: the proportions of the true answers. With one: also a logistic (or softmax) regression of the
-    true answer. Beside both stands the naive analysis, which takes reports for the truth and is wrong.
+    A question with choices, without a formula: the proportions of the true answers. With one: also a logistic (or
+    softmax) regression of the true answer. Beside both stands the naive analysis, which takes reports for the truth and
+    is wrong.
+
+    A question that hides numbers: a linear regression. The formula names columns of the hidden row, such as "value ~
+    income + age", or a hidden number and public covariates. Without one, a row's outcome is explained by its other
+    columns, and a number by all covariates that are numbers; if there are none, its mean is estimated.
+
+    A mean operator (see askance release): a linear classifier of the features, once these are known to be those that
+    the labels were added up with.
     """
+    from askance.cli.fit_totals import check_options, fit_totals, is_mean_operator
     from askance.cli.output import print_json, say
     from askance.engines.base import running
     from askance.engines.local import LocalEngine
     from askance.releases.study import Study
-    from askance.reports.analysis import analyse
     from askance.reports.collected import Wanted, open_reports
     from askance.reports.text import report_text
     from askance.reports.writing import check_target
@@ -59,25 +85,35 @@ def fit(
         if target is not None:
             check_target(target, overwrite=overwrite, inputs=tuple(inputs))
             inputs.append(target)
-    plan = None if study is None else Study.read(study)
-    release, whole_person = open_reports(data, plan, Wanted(question, formula, weight))
-    with running(LocalEngine(progress=not quiet) if engine == "local" else engine) as where:
-        done = analyse(
-            release,
-            question=question,
-            formula=formula,
-            method=method,
-            ridge=penalty,
-            covariance=covariance,
-            level=level,
-            weight=weight,
-            engine=where,
-            whole_person=whole_person,
-            command=_command(
-                data, study=study, formula=formula, question=question, method=method, ridge=ridge,
-                covariance=covariance, level=level, weight=weight, engine=engine, report=report,
-            ),
+    check_options(context, is_mean_operator(data))
+    if is_mean_operator(data):
+        fit_totals(
+            data, features=features, id_column=id_column, loss=loss, ridge=penalty, level=level, as_json=as_json,
+            save=save, quiet=quiet,
         )  # fmt: skip
+        return
+    plan = None if study is None else Study.read(study)
+    wanted = Wanted(question, formula, weight)
+    release, whole_person = open_reports(data, plan, wanted)
+    asked = wanted.asked(release.header)
+    options: dict[str, Any] = {
+        "question": asked.name,
+        "formula": formula,
+        "ridge": penalty,
+        "level": level,
+        "weight": weight,
+        "whole_person": whole_person,
+        "command": _command(
+            data, study=study, formula=formula, question=question, method=method, ridge=ridge, covariance=covariance,
+            level=level, weight=weight, engine=engine, report=report,
+        ),
+    }  # fmt: skip
+    if asked.hides_numbers:
+        _refuse_options_for_choices(context, asked)
+    else:
+        options |= {"method": method, "covariance": covariance}
+    with running(LocalEngine(progress=not quiet) if engine == "local" else engine) as where:
+        done = _analyse(release, asked, where, options)
     written = _write(done, report, save)
     if as_json:
         print_json(done.report.to_dict() | {"parameters": _parameters(done), "written": [*map(str, written)]})
@@ -88,10 +124,33 @@ def fit(
     for path in written:
         say(f"wrote {path}")
     if formula is None and not as_json:
-        say(_how_to_add_a_formula(done, release.header.covariates))
+        say(_how_to_add_a_formula(asked, release.header.covariates))
 
 
-def _write(done: "Analysis", report: Path | None, save: Path | None) -> list[Path]:
+def _analyse(
+    release: "Release", asked: "Question", engine: "Engine", options: dict[str, Any]
+) -> "Analysis | NumberAnalysis":
+    from askance.reports.analysis import analyse
+    from askance.reports.numbers import analyse_numbers
+
+    if asked.hides_numbers:
+        return analyse_numbers(release, engine=engine, **options)
+    return analyse(release, engine=engine, **options)
+
+
+def _refuse_options_for_choices(context: typer.Context, asked: "Question") -> None:
+    from askance.errors import InvalidInput
+
+    for name in _FOR_CHOICES:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise InvalidInput(
+                f"--{name} for the question {asked.name!r}, which hides numbers",
+                f"no --{name}: a line through hidden numbers is fitted in one way only",
+            )
+
+
+def _write(done: "Analysis | NumberAnalysis", report: Path | None, save: Path | None) -> list[Path]:
     from askance.reports.html import write_report
     from askance.reports.writing import write_text
 
@@ -102,7 +161,7 @@ def _write(done: "Analysis", report: Path | None, save: Path | None) -> list[Pat
     return [path for path in (report, save) if path is not None]
 
 
-def _parameters(done: "Analysis") -> dict[str, Any] | None:
+def _parameters(done: "Analysis | NumberAnalysis") -> dict[str, Any] | None:
     """The regression's parameters with their whole covariance, for programs."""
     model = done.model
     if done.report.regression is None:
@@ -143,8 +202,15 @@ def _command(data: str, **options: Any) -> str:
     return shlex.join(words)
 
 
-def _how_to_add_a_formula(done: "Analysis", covariates: Any) -> str:
-    names = [covariate.name if covariate.type == "number" else f"C({covariate.name})" for covariate in covariates]
+def _how_to_add_a_formula(asked: "Question", covariates: Any) -> str:
+    from askance.estimators.formula import in_formula
+
+    names = [in_formula(c.name) if c.type == "number" else f"C({in_formula(c.name)})" for c in covariates]
+    if len(asked.sources) > 1:
+        *features, outcome = map(in_formula, asked.sources)
+        return f'Another model? Name hidden columns: --formula "{outcome} ~ {" + ".join(features[:4])}"'
     if not names:
-        return "These are proportions only. With covariates in the study, --formula adds a regression."
-    return f'Who are they? Add a regression: --formula "{done.report.question} ~ {" + ".join(names[:4])}"'
+        kind = "This is the mean" if asked.hides_numbers else "These are proportions"
+        return f"{kind} only. With covariates in the study, --formula adds a regression."
+    wanted = "Another model?" if asked.hides_numbers else "Who are they? Add a regression:"
+    return f'{wanted} --formula "{in_formula(asked.name)} ~ {" + ".join(names[:4])}"'

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from askance.releases.privatizing import Privatized
     from askance.releases.study import Study
 
+_MANY = 0.05  # of a column clipped
+
 
 def privatize(
     study: Annotated[Path, typer.Argument(help="The study file (TOML): questions, channels, covariates.")],
@@ -39,19 +41,21 @@ def privatize(
             done = privatize_file(plan, data, out, overwrite=overwrite, rows_per_part=rows_per_part, progress=progress)
     else:
         done = _privatize_elsewhere(engine, plan, data, out, overwrite, rows_per_part)
-    warnings = _warnings(plan)
+    clipped = _clipped(plan, done)
+    warnings = [*_warnings(plan), *_warnings_on_bounds(done, clipped)]
     if as_json:
         print_json(
             {
                 "release": str(out),
                 "rows": done.release.num_rows,
                 "dropped_columns": done.dropped_columns,
+                "clipped": clipped,
                 "warnings": warnings,
                 "header": done.release.header.to_dict(),
             }
         )
     else:
-        _print(plan, done)
+        _print(plan, done, clipped)
     for warning in warnings:
         warn(warning)
 
@@ -73,7 +77,7 @@ def _privatize_elsewhere(
         return privatize_on(where, study, data, out, overwrite=overwrite)
 
 
-def _print(study: "Study", done: "Privatized") -> None:
+def _print(study: "Study", done: "Privatized", clipped: dict[str, int]) -> None:
     from askance.cli.output import console
 
     show = console().print
@@ -83,6 +87,7 @@ def _print(study: "Study", done: "Privatized") -> None:
         for name, design in question.designs.items():
             show(f"  {name + ': ' if name else ''}{design.describe()}", markup=False)
             show(f"  {design.guarantee}", markup=False)
+    _print_clipped(clipped, done.release.num_rows)
     show("\nEach person", style="bold")
     show(f"  {study.guarantee}", markup=False)
     show(f"  {study.guarantee.in_words()}", markup=False)
@@ -94,6 +99,38 @@ def _print(study: "Study", done: "Privatized") -> None:
         show(f"\nPublished as they are, without protection: {', '.join(as_they_are)}.", markup=False)
     if done.dropped_columns:
         show(f"Left behind, because the study does not declare them: {', '.join(done.dropped_columns)}.", markup=False)
+
+
+def _print_clipped(clipped: dict[str, int], rows: int) -> None:
+    from askance.cli.output import console
+
+    if not clipped:
+        return
+    show = console().print
+    counts = [f"{name} {count:,} ({100 * count / rows:.3g}%)" for name, count in clipped.items() if count]
+    show("\nPublic bounds", style="bold")
+    if counts:
+        show(f"  Clipped to their bounds before they were hidden: {', '.join(counts)}.", markup=False)
+    else:
+        show("  Every value was within its bounds; none was clipped.")
+    show("  This is for you, the owner of the data: the release does not say it.")
+
+
+def _clipped(study: "Study", done: "Privatized") -> dict[str, int]:
+    """How many values of each hidden column were outside their bounds; those with none, too."""
+    hidden = [name for question in study.questions if question.hides_numbers for name in question.sources]
+    return {name: done.clipped[name] for name in hidden}
+
+
+def _warnings_on_bounds(done: "Privatized", clipped: dict[str, int]) -> list[str]:
+    """Say which bounds are too tight for these data."""
+    shares = {name: count / done.release.num_rows for name, count in clipped.items()}
+    return [
+        f"{100 * share:.3g}% of {name!r} lay outside the public bounds: these are too tight, and estimates are about "
+        "the clipped values. Choose wider bounds, from what is known without these data."
+        for name, share in shares.items()
+        if share > _MANY
+    ]
 
 
 def _warnings(study: "Study") -> list[str]:

@@ -1,7 +1,7 @@
 """Real tables of numbers for reproductions, found on this machine or fetched; and stand-ins where they are not.
 
-``ASKANCE_DATA`` names a folder with ``california/cal_housing.parquet`` and ``protein/protein.csv.gz``. Neither is
-shipped with the package.
+``ASKANCE_DATA`` names a folder with ``california/cal_housing.parquet`` and ``protein/protein.csv.gz``, and for
+:mod:`askance.papers.labelled_sets` ``adult/adult.parquet``. None of them is shipped with the package.
 """
 
 import os
@@ -79,7 +79,7 @@ class DataSet:
 def housing(download: bool = True) -> DataSet:
     """California housing, 20,640 districts: from the folder, from scikit-learn, or a stand-in."""
     source = "California housing (Pace & Barry 1997)"
-    path = _file("california/cal_housing.parquet")
+    path = found("california/cal_housing.parquet")
     if path is not None:
         import pyarrow.parquet as pq
 
@@ -111,14 +111,14 @@ def housing(download: bool = True) -> DataSet:
 
 def proteins() -> DataSet:
     """Protein structures, 45,730 of them: from the folder, or a stand-in."""
-    path = _file("protein/protein.csv.gz")
+    path = found("protein/protein.csv.gz")
     if path is None:
         return _made_up("proteins", PROTEIN_BOUNDS, 45_730, explained=0.28, seed=748)
     rows = np.loadtxt(path, delimiter=",")
     return DataSet("proteins", "CASP protein structures (Rana 2013, UCI), columns centred", PROTEIN_BOUNDS, rows)
 
 
-def _file(name: str) -> Path | None:
+def found(name: str) -> Path | None:
     """A file of the folder that ASKANCE_DATA names; None if it names none."""
     folder = os.environ.get(FOLDER)
     if not folder:

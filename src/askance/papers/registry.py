@@ -24,6 +24,8 @@ Run = Callable[[Path, "np.random.Generator", bool], "Outcome"]
 PAPERS = {
     "linear-moments": "Raghunathan, Frostig, Duchi & Liang, Estimation from Indirect Supervision with Linear "
     "Moments (2016, extended edition) [LM]",
+    "mean-operator": "Patrini, Nielsen & Nock, Bridging Weak Supervision and Privacy Aware Learning via Sufficient "
+    "Statistics (2015) [MO]",
     "randomised-response": "Barber, Private Machine Learning via Randomised Response (2020) [RR]",
 }
 
@@ -32,6 +34,10 @@ _MODULES = (
     "askance.papers.linear_moments_figure_3",
     "askance.papers.linear_moments_figure_4",
     "askance.papers.linear_moments_figure_5",
+    "askance.papers.linear_moments_figure_6",
+    "askance.papers.mean_operator_accuracy",
+    "askance.papers.mean_operator_factorisation",
+    "askance.papers.mean_operator_theorems",
     "askance.papers.randomised_response_voting",
 )
 

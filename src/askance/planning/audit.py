@@ -10,6 +10,9 @@ Three looks, each independent of the channel's own arithmetic:
 
 All tests together raise a false alarm with probability at most the stated error rate: half of it is shared by the
 cells (Bonferroni), half by the bounds.
+
+Channels for numbers have too many reports for a table; how they are looked at is in
+:mod:`askance.planning.audit_numbers`.
 """
 
 import math
@@ -23,25 +26,33 @@ from numpy.typing import NDArray
 from askance.channels.base import LabelChannel
 from askance.channels.design_per_row import DesignPerRow
 from askance.channels.finite import FiniteLaw
+from askance.channels.private_row import PrivateRow
+from askance.channels.vectors import RowMechanism
 from askance.entropy.thresholds import RESOLUTION
 from askance.errors import InvalidInput
+from askance.planning.audit_numbers import audit_numbers
 from askance.planning.audit_report import AuditReport, CellFault, DesignAudit
+from askance.planning.clopper_pearson import limits, sure_level
 
 Table = NDArray[np.int64]
 
+_DRAWS = 1_000_000
 _DRAWS_AT_ONCE = 1 << 20
 _AGREE = 1e-9
 
 
-def audit(channel: LabelChannel, draws: int = 1_000_000, error_rate: float = 1e-3) -> AuditReport:
+def audit(
+    channel: LabelChannel | RowMechanism | PrivateRow, draws: int | None = None, error_rate: float = 1e-3
+) -> AuditReport:
     """Check a channel against its promise.
 
     Parameters
     ----------
-    channel : finite channel or DesignPerRow
+    channel : any channel
         With several designs, each is audited.
-    draws : int
-        Reports to draw in all, shared evenly by the truths (and designs).
+    draws : int, optional
+        Reports to draw in all, for all truths (and designs). A million if not given, or as many as take a few seconds
+        where a report is costly to draw.
     error_rate : float
         The probability with which an honest channel may fail.
 
@@ -57,14 +68,17 @@ def audit(channel: LabelChannel, draws: int = 1_000_000, error_rate: float = 1e-
     >>> report.passed, round(report.exact_epsilon, 4)
     (True, 1.0986)
     """
+    if not isinstance(error_rate, int | float | np.floating) or not 0 < error_rate < 1:
+        raise InvalidInput(f"error_rate={error_rate!r}", "a probability between 0 and 1, such as 0.001")
+    if isinstance(channel, RowMechanism | PrivateRow):
+        return AuditReport((audit_numbers(channel, draws, float(error_rate)),), float(error_rate))
     designs = _designs(channel)
+    draws = _DRAWS if draws is None else draws
     cells_of_truths = len(designs) * len(channel.classes)
     if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 20 * cells_of_truths:
         raise InvalidInput(
             f"draws={draws!r}", f"a whole number, at least {20 * cells_of_truths}: 20 for each truth and design"
         )
-    if not isinstance(error_rate, int | float | np.floating) or not 0 < error_rate < 1:
-        raise InvalidInput(f"error_rate={error_rate!r}", "a probability between 0 and 1, such as 0.001")
     halves = _draw(channel, designs, int(draws) // cells_of_truths)
     cells = sum(design.counts.size for design in designs.values())
     cell_level = error_rate / 2 / cells
@@ -95,7 +109,9 @@ def _designs(channel: Any) -> Mapping[str, FiniteLaw]:
         return channel.designs
     if isinstance(channel, FiniteLaw):
         return {"": channel}
-    raise InvalidInput(f"an audit of {channel!r}", "a finite channel, such as Warner(0.8)")
+    raise InvalidInput(
+        f"an audit of {channel!r}", "a channel: a finite channel such as Warner(0.8), or one for numbers"
+    )
 
 
 def _draw(channel: Any, designs: Mapping[str, FiniteLaw], each: int) -> dict[str, tuple[Table, Table]]:
@@ -138,7 +154,8 @@ def _audit_design(
     expected = law.counts / RESOLUTION
     p_values = _binomial_p_values(drawn, each, expected)
     report, truth, other = _most_revealing(halves[0], bound_level)
-    lower = _level_bounds(halves[1][[report]][:, [truth, other]], halves[1].sum(axis=0)[[truth, other]], bound_level)
+    pair = [truth, other]
+    lower = sure_level(halves[1][report, pair], halves[1].sum(axis=0)[pair], bound_level)
     faults = tuple(
         CellFault(
             report=law.report_labels[o],
@@ -187,29 +204,13 @@ def _binomial_p_values(drawn: Table, each: Table, expected: NDArray[np.float64])
     return doubled
 
 
-def _limits(drawn: Table, each: Table, level: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Clopper and Pearson's limits, each of which fails with probability at most level / 2."""
-    from scipy.special import betaincinv
-
-    lower = np.where(drawn > 0, betaincinv(np.maximum(drawn, 1), each - drawn + 1, level / 2), 0.0)
-    upper = np.where(drawn < each, 1 - betaincinv(np.maximum(each - drawn, 1), drawn + 1, level / 2), 1.0)
-    return lower, upper
-
-
 def _most_revealing(drawn: Table, level: float) -> tuple[int, int, int]:
     """Return the report, the truth that it favours and the truth that it disfavours, by the sure log-ratio."""
-    lower, upper = _limits(drawn, drawn.sum(axis=0), level)
+    lower, upper = limits(drawn, drawn.sum(axis=0), level)
     favoured, disfavoured = lower.argmax(axis=1), upper.argmin(axis=1)
     rows = np.arange(len(drawn))
     report = int((lower[rows, favoured] / upper[rows, disfavoured]).argmax())
     return report, int(favoured[report]), int(disfavoured[report])
-
-
-def _level_bounds(drawn: Table, each: Table, level: float) -> float:
-    """Bound log(P(report | truth) / P(report | other)) from below; 0 is always true."""
-    lower, upper = _limits(drawn, each, level)
-    ratio = float(lower[0, 0] / upper[0, 1])
-    return max(0.0, math.log(ratio)) if ratio > 0 else 0.0
 
 
 def _detectable(expected: NDArray[np.float64], each: int, level: float) -> float:

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from askance.channels.alphabet import Label
 
@@ -28,8 +28,8 @@ class CellFault:
 
 
 @dataclass(frozen=True)
-class DesignAudit:
-    """The audit of one design.
+class ChannelAudit:
+    """What every audit of one design says.
 
     Parameters
     ----------
@@ -38,68 +38,61 @@ class DesignAudit:
     channel : str
         How the design prints.
     promised_epsilon, exact_epsilon : float
-        What its guarantee says, and what enumeration of its table gives.
-    table_fault : str
-        What is wrong with the table itself; "" if nothing.
-    cells, draws : int
-        How many pairs of report and truth were checked, with how many draws.
-    smallest_p, cell_level : float
-        The smallest p-value of a cell, and the level below which it counts as a fault.
-    detectable : float
-        About the least error of a probability that these draws would have noticed.
-    faults : tuple of CellFault
+        What its guarantee says, and what the whole numbers that it draws with give.
+    draws : int
+        How many reports were drawn.
+    smallest_p : float
+        The smallest p-value of all checks.
     lower_bound, confidence : float
         A level that the sampler exceeds with this confidence.
-    lower_bound_at : tuple
-        The report, and the two truths, where it was found.
     """
 
     name: str
     channel: str
     promised_epsilon: float
     exact_epsilon: float
-    table_fault: str
-    cells: int
     draws: int
     smallest_p: float
-    cell_level: float
-    detectable: float
-    faults: tuple[CellFault, ...]
     lower_bound: float
-    lower_bound_at: tuple[Label, Label, Label]
     confidence: float
+
+    _law: ClassVar[str] = "table"
+
+    @property
+    def checks(self) -> int:
+        """How many checks were made by drawing."""
+        raise NotImplementedError
+
+    @property
+    def _faults(self) -> list[str]:
+        """What the checks found wrong."""
+        raise NotImplementedError
 
     @property
     def problems(self) -> tuple[str, ...]:
         """What is wrong, in words; empty if the design passed."""
-        said = [self.table_fault] if self.table_fault else []
+        said = []
         if self.exact_epsilon > self.promised_epsilon * (1 + _AGREE) + _AGREE:
             said.append(
-                f"the table gives epsilon {self.exact_epsilon:.6g}, above the promise {self.promised_epsilon:.6g}"
+                f"the {self._law} gives epsilon {self.exact_epsilon:.6g}, above the promise {self.promised_epsilon:.6g}"
             )
         if self.lower_bound > self.promised_epsilon:
             said.append(
                 f"the sampler exceeds epsilon {self.lower_bound:.6g}, above the promise {self.promised_epsilon:.6g}"
             )
-        if self.faults:
-            said.append(f"{len(self.faults)} of {self.cells} cells are off")
-        said += [str(fault) for fault in self.faults[:_MOST_FAULTS_SHOWN]]
-        return tuple(said)
+        return (*said, *self._faults)
 
     @property
     def passed(self) -> bool:
         """Whether nothing is wrong."""
         return not self.problems
 
-    def __str__(self) -> str:
-        report, truth, other = self.lower_bound_at
+    def _written(self, sampled_at: str, checked: str) -> str:
         lines = [
             f"{self.name + ': ' if self.name else ''}{self.channel}: {'passed' if self.passed else 'FAILED'}",
             f"  epsilon promised {self.promised_epsilon:.6g}, enumerated {self.exact_epsilon:.6g}, sampled at least "
-            f"{self.lower_bound:.4g} (confidence {100 * self.confidence:.6g}%; "
-            f"report {report!r}, {truth!r} against {other!r})",
-            f"  {self.cells} cells checked with {self.draws:,} draws: smallest p {self.smallest_p:.2g}, alarm below "
-            f"{self.cell_level:.2g}; an error of {self.detectable:.2g} in a probability would have been noticed",
+            f"{self.lower_bound:.4g} (confidence {100 * self.confidence:.6g}%; {sampled_at})",
+            f"  {checked}",
         ]
         return "\n".join(lines + [f"  PROBLEM: {problem}" for problem in self.problems])
 
@@ -107,10 +100,132 @@ class DesignAudit:
         """Return a JSON-able mapping."""
         fields = asdict(self) | {"passed": self.passed, "problems": list(self.problems)}
         fields["faults"] = list(fields["faults"])
-        fields["lower_bound_at"] = dict(zip(("report", "truth", "other"), self.lower_bound_at, strict=True))
-        for name in ("promised_epsilon", "exact_epsilon"):
+        for name in ("promised_epsilon", "exact_epsilon", "detectable"):
             fields[name] = "infinite" if math.isinf(fields[name]) else fields[name]
         return fields
+
+
+@dataclass(frozen=True)
+class DesignAudit(ChannelAudit):
+    """The audit of a design with a table of probabilities.
+
+    Parameters
+    ----------
+    table_fault : str
+        What is wrong with the table itself; "" if nothing.
+    cells : int
+        How many pairs of report and truth were checked.
+    cell_level : float
+        The level below which the p-value of a cell counts as a fault.
+    detectable : float
+        About the least error of a probability that these draws would have noticed.
+    faults : tuple of CellFault
+    lower_bound_at : tuple
+        The report, and the two truths, where the bound was found.
+    """
+
+    table_fault: str
+    cells: int
+    cell_level: float
+    detectable: float
+    faults: tuple[CellFault, ...]
+    lower_bound_at: tuple[Label, Label, Label]
+
+    @property
+    def checks(self) -> int:
+        """How many cells were checked."""
+        return self.cells
+
+    @property
+    def _faults(self) -> list[str]:
+        said = [self.table_fault] if self.table_fault else []
+        if self.faults:
+            said.append(f"{len(self.faults)} of {self.cells} cells are off")
+        return said + [str(fault) for fault in self.faults[:_MOST_FAULTS_SHOWN]]
+
+    def __str__(self) -> str:
+        report, truth, other = self.lower_bound_at
+        return self._written(
+            f"report {report!r}, {truth!r} against {other!r}",
+            f"{self.cells} cells checked with {self.draws:,} draws: smallest p {self.smallest_p:.2g}, alarm below "
+            f"{self.cell_level:.2g}; an error of {self.detectable:.2g} in a probability would have been noticed",
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-able mapping."""
+        at = dict(zip(("report", "truth", "other"), self.lower_bound_at, strict=True))
+        return super().to_dict() | {"lower_bound_at": at}
+
+
+@dataclass(frozen=True)
+class MeanFault:
+    """An estimate from reports whose mean is not the truth."""
+
+    quantity: str
+    truth: str
+    wanted: float
+    observed: float
+    p_value: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.quantity} for the truth {self.truth!r}: should be {self.wanted:.6g} in the mean, "
+            f"is {self.observed:.6g} (p = {self.p_value:.2g})"
+        )
+
+
+@dataclass(frozen=True)
+class NumberAudit(ChannelAudit):
+    """The audit of a channel for numbers.
+
+    Parameters
+    ----------
+    means : int
+        How many mean estimates were compared with the truth: quantities times truths.
+    unjudged : int
+        How many more were told by too few reports to be judged.
+    mean_level : float
+        The level below which the p-value of a mean counts as a fault.
+    detectable : float
+        About the least relative error of the scale of all estimates that these draws would have noticed.
+    faults : tuple of MeanFault
+    lower_bound_at : tuple of str
+        The two truths that the bound tells apart: reports point to the first rather than to the second.
+    """
+
+    means: int
+    unjudged: int
+    mean_level: float
+    detectable: float
+    faults: tuple[MeanFault, ...]
+    lower_bound_at: tuple[str, str]
+
+    _law: ClassVar[str] = "law that is drawn from"
+
+    @property
+    def checks(self) -> int:
+        """How many means were checked."""
+        return self.means
+
+    @property
+    def _faults(self) -> list[str]:
+        said = [f"{len(self.faults)} of {self.means} mean estimates are off"] if self.faults else []
+        return said + [str(fault) for fault in self.faults[:_MOST_FAULTS_SHOWN]]
+
+    def __str__(self) -> str:
+        truth, other = self.lower_bound_at
+        noticed = f"; estimates that are {100 * self.detectable:.2g}% too large or too small would have been noticed"
+        noticed = noticed if math.isfinite(self.detectable) else ""
+        few = f"; {self.unjudged} more are told too seldom to be judged" if self.unjudged else ""
+        return self._written(
+            f"reports that point to {truth!r} rather than {other!r}",
+            f"{self.means} mean estimates checked with {self.draws:,} draws: smallest p {self.smallest_p:.2g}, alarm "
+            f"below {self.mean_level:.2g}{noticed}{few}",
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-able mapping."""
+        return super().to_dict() | {"lower_bound_at": dict(zip(("truth", "other"), self.lower_bound_at, strict=True))}
 
 
 @dataclass(frozen=True)
@@ -120,7 +235,7 @@ class AuditReport:
     ``error_rate`` is the probability with which an honest channel fails.
     """
 
-    designs: tuple[DesignAudit, ...]
+    designs: tuple[DesignAudit | NumberAudit, ...]
     error_rate: float
 
     @property

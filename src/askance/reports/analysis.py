@@ -12,13 +12,14 @@ import askance
 from askance.channels.finite import Identity
 from askance.channels.guarantee import Guarantee
 from askance.engines.base import Engine, engine_from
-from askance.errors import AskanceWarning, InvalidInput
+from askance.errors import AskanceWarning
 from askance.estimators.formula import Formula
 from askance.estimators.indirect_classifier import IndirectClassifier
 from askance.estimators.prevalence import Prevalence
 from askance.estimators.records import NumericColumns, checked_columns, records_of
 from askance.releases.header import Covariate, Question
 from askance.releases.release import Release
+from askance.reports.hidden_covariates import notes_on_hidden_covariates
 from askance.reports.report import Comparison, DesignFacts, Diagnostics, LawCheck, Report
 from askance.statistics.frequencies import ReportCounts, ReportFrequencies
 
@@ -89,7 +90,7 @@ def analyse(
         question, _ = Formula(formula).sides()
     asked = release.question(question)
     checked_columns(release, [weight] if weight else [])
-    attenuated = () if formula is None else _reports_as_covariates(release, asked, formula)
+    attenuated = () if formula is None else notes_on_hidden_covariates(release, asked, formula)
     runs = engine_from(engine)
 
     def proportions(source: Release) -> Prevalence:
@@ -132,22 +133,9 @@ def analyse(
     return Analysis(report, fitted if model is None else model)
 
 
-def _reports_as_covariates(release: Release, asked: Question, formula: str) -> tuple[str, ...]:
-    """Refuse a question that explains itself; say what it means when reports explain it."""
-    columns = Formula(formula).columns()
-    if asked.name in columns:
-        raise InvalidInput(f"{asked.name!r} on both sides of the formula {formula!r}", "covariates right of ~")
-    hidden = [question.name for question in release.header.questions if question.name in columns]
-    return tuple(
-        f"The covariate {name!r} is itself hidden: its coefficient is that of the report, not of the truth, and "
-        "nearer to zero."
-        for name in hidden
-    )
-
-
 def _taken_as_the_truth(release: Release, asked: Question) -> Release | None:
     """The same rows with reports read as answers, where the two have the same labels."""
-    classes = asked.channel.classes
+    classes = asked.label_channel.classes
     if any(set(design.report_labels) != set(classes) for design in asked.designs.values()):
         return None
     header = release.header
@@ -165,7 +153,7 @@ def _comparison(fitted: Any, naive: Any, level: float) -> Comparison:
 
 def _report_counts(release: Release, asked: Question, weight: str | None, engine: Engine) -> ReportCounts:
     source = records_of(release, asked.name, NumericColumns(()), weight)
-    return engine.reduce(ReportFrequencies(asked.channel.matrix.shape[0]), source)
+    return engine.reduce(ReportFrequencies(asked.label_channel.matrix.shape[0]), source)
 
 
 def _blocks(asked: Question) -> list[slice]:
@@ -175,7 +163,7 @@ def _blocks(asked: Question) -> list[slice]:
 
 def _expected(asked: Question, observed: Floats, proportions: Floats) -> Floats:
     """Report counts under the estimated proportions, with each design's total as it was."""
-    law: Floats = asked.channel.matrix @ proportions
+    law: Floats = asked.label_channel.matrix @ proportions
     totals = [np.full(rows.stop - rows.start, observed[rows].sum()) for rows in _blocks(asked)]
     expected: Floats = law * np.concatenate(totals)
     return expected
@@ -201,9 +189,9 @@ def _check(asked: Question, counts: ReportCounts, expected: Floats) -> LawCheck 
     from scipy.special import gammaincc
 
     # A report that cannot come under a design says nothing about the fit.
-    possible = asked.channel.matrix.max(axis=1) > 0
+    possible = asked.label_channel.matrix.max(axis=1) > 0
     used = [rows for rows in _blocks(asked) if counts.weight[rows].sum() > 0]
-    free = sum(int(possible[rows].sum()) - 1 for rows in used) - (len(asked.channel.classes) - 1)
+    free = sum(int(possible[rows].sum()) - 1 for rows in used) - (len(asked.label_channel.classes) - 1)
     if free < 1:
         return None
     seen = expected > 0

@@ -10,7 +10,7 @@ from askance.channels.guarantee import Guarantee
 from askance.errors import InvalidInput
 from askance.estimators.formula import Formula
 from askance.releases.columns import check_present
-from askance.releases.header import Header
+from askance.releases.header import Header, Question
 from askance.releases.location import Location
 from askance.releases.release import Release, StrPath, read_release
 from askance.releases.study import Study
@@ -25,9 +25,9 @@ class Wanted:
     formula: str | None = None
     weight: str | None = None
 
-    def question_name(self) -> str | None:
+    def asked(self, header: Header) -> Question:
         """Return the question that is named, here or left of the formula's ~."""
-        return self.question if self.formula is None or self.question else Formula(self.formula).sides()[0]
+        return header.question_about(self.question, None if self.formula is None else Formula(self.formula).sides()[0])
 
     def covariates(self) -> list[str]:
         """Return the columns besides the question."""
@@ -72,6 +72,7 @@ def _checked(release: Release, study: Study | None) -> tuple[Release, Guarantee]
 
 
 def _release_of(files: Sequence[DataFile], place: Path, study: Study, wanted: Wanted) -> Release:
+    _refuse_packed(wanted.asked(study.header()), place)
     header = _narrowed(study.header(), wanted, [name for file in files for name in file.columns])
     names = header.schema.names
     tables = []
@@ -83,9 +84,19 @@ def _release_of(files: Sequence[DataFile], place: Path, study: Study, wanted: Wa
     return Release.from_table(pa.concat_tables(tables, promote_options="permissive"), header)
 
 
+def _refuse_packed(asked: Question, place: Path) -> None:
+    # True numbers of the right type would pass for codes: only a release says that it holds reports.
+    if asked.hides_numbers:
+        raise InvalidInput(
+            f"{place} is not a release, and {asked.name!r} hides numbers",
+            "a release: reports about numbers are packed, and only a release holds them",
+            "If it holds true numbers, hide them first: askance privatize study.toml DATA --out RELEASE.",
+        )
+
+
 def _narrowed(header: Header, wanted: Wanted, found: Sequence[str]) -> Header:
     """Keep of a header what the fit needs."""
-    question = header.question(wanted.question_name())
+    question = wanted.asked(header)
     declared = {covariate.name: covariate for covariate in header.covariates}
     own = {question.name, question.design_column} - declared.keys()  # they are there anyway
     needed = [name for name in wanted.covariates() if name not in own]

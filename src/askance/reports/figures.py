@@ -19,11 +19,11 @@ _MOST_ROWS = 40
 _LONGEST_LABEL = 28
 
 
-def coefficient_plot(estimates: Summary, naive: Summary | None) -> str:
+def coefficient_plot(estimates: Summary, naive: Summary | None, unit: str = "change in log-odds") -> str:
     """Draw coefficients with intervals; the naive ones beside them. The intercept is left to the table."""
     slopes = [i for i, name in enumerate(estimates.names) if name.split(": ")[-1] != "Intercept"]
     rows = (slopes or list(range(len(estimates.names))))[:_MOST_ROWS]
-    return _interval_plot(estimates, naive, rows, "change in log-odds", zero=True)
+    return _interval_plot(estimates, naive, rows, unit, zero=True)
 
 
 def prevalence_plot(estimates: Summary, naive: Summary | None) -> str:

@@ -135,8 +135,8 @@ class Diagnostics:
 
 
 @dataclass(frozen=True, eq=False)
-class Report:
-    """Everything that is shown about one question of a study.
+class QuestionReport:
+    """What every report about one question of a study has.
 
     Parameters
     ----------
@@ -144,13 +144,8 @@ class Report:
         The study's short and long name; may be empty.
     question, text : str
         The question's column and its wording; the wording may be empty.
-    designs : tuple of DesignFacts
     guarantee, whole_person : Guarantee
         The privacy of this answer, and of all answers of one person together.
-    prevalence : Comparison
-    regression : Comparison, optional
-    formula : str, optional
-    diagnostics : Diagnostics
     notes : tuple of str
         Warnings that belong to these numbers.
     command : str
@@ -163,13 +158,8 @@ class Report:
     title: str
     question: str
     text: str
-    designs: tuple[DesignFacts, ...]
     guarantee: Guarantee
     whole_person: Guarantee
-    prevalence: Comparison
-    regression: Comparison | None
-    formula: str | None
-    diagnostics: Diagnostics
     notes: tuple[str, ...]
     command: str
     version: str
@@ -189,14 +179,39 @@ class Report:
             "title": self.title,
             "question": self.question,
             "text": self.text,
-            "formula": self.formula,
             "guarantee": self.guarantee.to_dict(),
             "guarantee_in_words": self.guarantee.in_words(),
             "whole_person": self.whole_person.to_dict(),
+            "notes": list(self.notes),
+            "command": self.command,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Report(QuestionReport):
+    """Everything that is shown about a question with choices.
+
+    Parameters
+    ----------
+    designs : tuple of DesignFacts
+    prevalence : Comparison
+    regression : Comparison, optional
+    formula : str, optional
+    diagnostics : Diagnostics
+    """
+
+    designs: tuple[DesignFacts, ...]
+    prevalence: Comparison
+    regression: Comparison | None
+    formula: str | None
+    diagnostics: Diagnostics
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a strictly JSON-able mapping: no NaN, no infinity."""
+        return super().to_dict() | {
+            "formula": self.formula,
             "designs": [design.to_dict() for design in self.designs],
             "prevalence": self.prevalence.to_dict(),
             "regression": None if self.regression is None else self.regression.to_dict(),
             "diagnostics": self.diagnostics.to_dict(),
-            "notes": list(self.notes),
-            "command": self.command,
         }

@@ -5,20 +5,25 @@ import textwrap
 from askance.estimators.aligned import aligned
 from askance.estimators.numbers import decimals_for, number, p_value
 from askance.estimators.summary import Summary
-from askance.reports.report import NAIVE, Comparison, Report
+from askance.reports.number_report import NumberReport
+from askance.reports.report import NAIVE, Comparison, QuestionReport, Report
 
 _WIDTH = 100
 
 
-def report_text(report: Report) -> str:
+def report_text(report: Report | NumberReport) -> str:
     """Return a report for the terminal: question, design, privacy, tables, notes."""
     heading = report.title or report.study or "Results"
     asked = f"{report.question}: {report.text}" if report.text else report.question
-    designs = [
-        _paragraph(f"Design {design.name}: " if design.name else "Design: ", design.sentence)
-        for design in report.designs
-    ]
-    tables = ["", *_prevalence(report.prevalence)]
+    tables = []
+    if isinstance(report, NumberReport):
+        designs = [_paragraph("Design: ", report.sentence)]
+    else:
+        designs = [
+            _paragraph(f"Design {design.name}: " if design.name else "Design: ", design.sentence)
+            for design in report.designs
+        ]
+        tables += ["", *_prevalence(report.prevalence)]
     if report.regression is not None:
         tables += ["", *_regression(report.regression, report.formula or "")]
     facts = [_paragraph(f"{name}: ", text) for name, text in report.diagnostics.lines()]
@@ -26,7 +31,7 @@ def report_text(report: Report) -> str:
     return "\n".join([heading, asked, "", *designs, *_privacy(report), *tables, "", *facts, *notes])
 
 
-def _privacy(report: Report) -> list[str]:
+def _privacy(report: QuestionReport) -> list[str]:
     exact = "NO privacy guarantee. " if not report.private else f"epsilon {report.guarantee.epsilon:.6g}. "
     lines = [_paragraph("Privacy: ", exact + report.guarantee.in_words())]
     if report.whole_person != report.guarantee:

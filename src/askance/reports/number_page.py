@@ -1,0 +1,79 @@
+"""The page of a report about hidden numbers: what explains them, and how they were hidden."""
+
+import math
+from dataclasses import replace
+from html import escape
+
+import numpy as np
+
+from askance.estimators.numbers import decimals_for, number
+from askance.reports.figures import coefficient_plot
+from askance.reports.number_report import NumberReport
+from askance.reports.page import cards, coefficient_table, facts, figure, level, notes, privacy, table
+from askance.reports.report import Comparison
+
+
+def number_sections(report: NumberReport) -> list[str]:
+    """Return the sections of the page, in order."""
+    return [
+        _at_a_glance(report),
+        notes(report),
+        _regression(report),
+        _design(report),
+        privacy(report),
+        f"<h2>Can it be trusted</h2>{facts(report.diagnostics.lines())}",
+    ]
+
+
+def _at_a_glance(report: NumberReport) -> str:
+    summary = report.regression.askance
+    if report.only_mean:
+        estimate, error, _, _, low, high = summary.values[0].tolist()
+        digits = decimals_for(error)
+        label, big = f"mean of “{report.outcome}”", number(estimate, digits)
+        words = f'{level(summary)} interval <span class="whole">{number(low, digits)} to {number(high, digits)}</span>'
+    else:
+        label, big = f"of “{report.outcome}” is explained", _share(report.diagnostics.r_squared)
+        slopes = [i for i, name in enumerate(summary.names) if name != "Intercept"]
+        clear = sum(low * high > 0 for low, high in summary.values[slopes][:, 4:].tolist())
+        words = f"{clear} of {len(slopes)} coefficients have a {level(summary)} interval without zero."
+    found = (
+        f'<div class="card"><span class="label">{escape(label)}</span><div class="big">{big}</div><p>{words}</p></div>'
+    )
+    return cards(found, report, report.diagnostics.reports)
+
+
+def _share(r_squared: float | None) -> str:
+    return "not told" if r_squared is None or math.isnan(r_squared) else f"{number(100 * r_squared, 1)}%"
+
+
+def _regression(report: NumberReport) -> str:
+    summary = report.regression.askance
+    title = f"{escape(summary.title)}: <strong>{escape(report.formula)}</strong>."
+    if report.only_mean:
+        return f"<h2>How much</h2><p>{title} The intercept is the mean.</p>{coefficient_table(report.regression)}"
+    shown, unit = _comparable(report)
+    drawn = figure(coefficient_plot(shown.askance, None, unit), shown, "Coefficients")
+    over = "" if shown is report.regression else " In the figure: for the whole way between its public bounds."
+    return (
+        f"<h2>What explains it</h2><p>{title} Coefficients are changes in {escape(report.outcome)} for one unit of the "
+        f"column.{over}</p>{drawn}{coefficient_table(report.regression)}"
+    )
+
+
+def _comparable(report: NumberReport) -> tuple[Comparison, str]:
+    """Coefficients of hidden columns over the whole of their bounds, so that their units do not matter."""
+    summary = report.regression.askance
+    slopes = [name for name in summary.names if name != "Intercept"]
+    if not all(name in report.columns for name in slopes):
+        return report.regression, "change for one unit"
+    widths = [report.columns[name][1] - report.columns[name][0] if name in slopes else 1.0 for name in summary.names]
+    stretch = np.array([[width, width, 1, 1, width, width] for width in widths])  # z and p stay
+    wide = replace(summary, values=summary.values * stretch)
+    return Comparison(wide, None), "change from the lowest to the highest value"
+
+
+def _design(report: NumberReport) -> str:
+    rows = [[name, f"{low:,.10g}", f"{high:,.10g}"] for name, (low, high) in report.columns.items()]
+    bounds = table(["hidden column", "lowest", "highest"], rows, caption="Public bounds; values outside were clipped")
+    return f"<h2>How the truth was hidden</h2><p>{escape(report.sentence)}</p>{bounds}"

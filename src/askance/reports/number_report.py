@@ -1,0 +1,101 @@
+"""What a study found about hidden numbers, as a value: numbers and texts, never a record."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from askance.estimators.numbers import number
+from askance.reports.report import Comparison, QuestionReport
+
+
+@dataclass(frozen=True)
+class NumberFacts:
+    """How far to trust a line through hidden points.
+
+    Parameters
+    ----------
+    reports : int
+    weight_column : str, optional
+    r_squared : float, optional
+        Of the hidden truth, as the reports tell it; NaN if they do not. None where nothing explains the outcome.
+    intercept : bool
+        Whether the line may miss the origin. If not, R squared is about zero instead of the mean.
+    ridge : float
+        The penalty that the coefficients were shrunk by; 0 if they were not.
+    projected : bool
+        Whether the estimated moments had to be moved to the nearest that data can have.
+    """
+
+    reports: int
+    weight_column: str | None
+    r_squared: float | None
+    intercept: bool
+    ridge: float
+    projected: bool
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Return names and texts, for people."""
+        lines = [("Reports", f"{self.reports:,}")]
+        if self.weight_column:
+            lines += [("Weighted by", self.weight_column)]
+        if self.r_squared is not None:
+            about = "" if self.intercept else "; about zero, as there is no intercept"
+            told = f"{number(self.r_squared, 4)} (of the hidden values themselves, not of the noisy reports{about})"
+            lines += [("R squared", "the reports do not tell it" if math.isnan(self.r_squared) else told)]
+        lines += [("Method", "unbiased moments"), ("Standard errors", "delta method: noise of the channel, and sample")]
+        lines += [("Ridge", f"{self.ridge:.4g}" if self.ridge else "none")]
+        lines += [("Moments", "moved to the nearest that data can have" if self.projected else "as estimated")]
+        return lines
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-able mapping."""
+        told = self.r_squared is not None and math.isfinite(self.r_squared)
+        return vars(self) | {"r_squared": self.r_squared if told else None}
+
+
+@dataclass(frozen=True, eq=False)
+class NumberReport(QuestionReport):
+    """Everything that is shown about a question that hides numbers.
+
+    Parameters
+    ----------
+    sentence : str
+        How the truth was hidden, in words.
+    columns : mapping from names to (lower, upper)
+        The hidden columns, with their public bounds.
+    outcome, formula : str
+        What is explained, and the whole model.
+    regression : Comparison
+        The line. There is no naive one beside it: reports are codes, which nobody takes for numbers.
+    diagnostics : NumberFacts
+    """
+
+    sentence: str
+    columns: Mapping[str, tuple[float, float]]
+    outcome: str
+    formula: str
+    regression: Comparison
+    diagnostics: NumberFacts
+
+    @property
+    def only_mean(self) -> bool:
+        """Whether nothing explains the outcome: the intercept is its mean."""
+        return self.regression.askance.names == ("Intercept",)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a strictly JSON-able mapping: no NaN, no infinity."""
+        design = {
+            "name": "",
+            "design": self.sentence,
+            "columns": {name: list(bounds) for name, bounds in self.columns.items()},
+            "guarantee": self.guarantee.to_dict(),
+        }
+        return super().to_dict() | {
+            "formula": self.formula,
+            "outcome": self.outcome,
+            "designs": [design],
+            "prevalence": None,
+            "regression": self.regression.to_dict(),
+            "diagnostics": self.diagnostics.to_dict(),
+        }
