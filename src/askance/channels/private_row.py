@@ -8,6 +8,7 @@ columns. So a row channel, whatever its mechanism, says how to get an unbiased e
 - ``triple`` hides three bits about two columns.
 """
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,7 +29,7 @@ from askance.channels.value import ChannelValue
 from askance.channels.vectors import VectorChannel, checked_epsilon
 from askance.channels.window_release import WindowRelease
 from askance.entropy.bits import BitSource, GeneratorBits, system_bits
-from askance.errors import InvalidInput
+from askance.errors import AskanceWarning, InvalidInput
 
 Floats = NDArray[np.float64]
 
@@ -159,7 +160,14 @@ class PrivateRow(ChannelValue):
         return self._report(table, GeneratorBits(rng))
 
     def _report(self, table: Any, bits: BitSource) -> Reports:
-        inside, _ = self.clip(table)
+        inside, clipped = self.clip(table)
+        if clipped:
+            counted = ", ".join(f"{count} of {name}" for name, count in clipped.items())
+            warnings.warn(
+                f"values outside their public bounds were clipped before they were hidden: {counted}",
+                AskanceWarning,
+                stacklevel=3,
+            )
         return self._hidden._draw(self._statistics(inside), bits)
 
     def _statistics(self, inside: Floats) -> Floats:

@@ -74,7 +74,8 @@ def fit_waves(waves: Sequence[Wave], engine: Engine, ridge: float | None, interc
     shares /= shares.sum()
     second = sum(share * one.second for share, one in zip(shares, told, strict=True))
     noise = float(np.sqrt(sum(share**2 * one.noise for share, one in zip(shares, told, strict=True))))
-    solved = fit_moments(np.asarray(second), noise, ridge, intercept)
+    outcome = float(np.sqrt(sum(share**2 * one.outcome_noise for share, one in zip(shares, told, strict=True))))
+    solved = fit_moments(np.asarray(second), noise, ridge, intercept, outcome)
     covariance = _covariance(solved, told, shares, engine, intercept)
     to_units, shift = _line_in_units(common, intercept)
     rows = sum(one.sums.rows for one in told)
@@ -115,6 +116,11 @@ class _Told:
     def noise(self) -> float:
         """The mean variance of a moment; none where the features are public and only the outcome is noisy."""
         return float(self._variance.mean()) if isinstance(self.wave.reader, HiddenRows) else 0.0
+
+    @property
+    def outcome_noise(self) -> float:
+        """The variance of the outcome's mean square; none where the outcome itself is known."""
+        return float(self._variance[-1, -1]) if self.wave.channel is not None else 0.0
 
     @property
     def precision(self) -> float:

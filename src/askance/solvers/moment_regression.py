@@ -10,7 +10,7 @@ from askance.errors import Unidentifiable
 
 Floats = NDArray[np.float64]
 
-_SAFE = 4.0  # how many times above its noise the flattest direction of the features must be to be left alone
+_SAFE = 4.0  # how many times above its noise a variance must be to be trusted
 _SINGULAR = 1e-10
 
 
@@ -45,7 +45,9 @@ class MomentRegression:
     flat: bool
 
 
-def fit_moments(second: Floats, noise: float, ridge: float | None, intercept: bool) -> MomentRegression:
+def fit_moments(
+    second: Floats, noise: float, ridge: float | None, intercept: bool, outcome_noise: float = 0.0
+) -> MomentRegression:
     """Regress the last column on the others.
 
     Parameters
@@ -60,6 +62,8 @@ def fit_moments(second: Floats, noise: float, ridge: float | None, intercept: bo
         positive semi-definite one.
     intercept : bool
         Whether the line may miss the origin.
+    outcome_noise : float
+        The standard error of the last entry.
     """
     means = second[0, 1:]
     spread = second[1:, 1:] - np.outer(means, means) if intercept else second[1:, 1:].copy()
@@ -89,7 +93,7 @@ def fit_moments(second: Floats, noise: float, ridge: float | None, intercept: bo
         jacobian = np.zeros((features + 1, features + 1))
         jacobian[1:, 1:] = gram
         jacobian += np.outer(corner, corner)
-    explained = _r_squared(spread, slopes)
+    explained = _r_squared(spread, slopes, outcome_noise)
     return MomentRegression(parameters, jacobian, float(ridge), projected, explained, flattest, flat)
 
 
@@ -104,9 +108,9 @@ def _projected(spread: Floats) -> tuple[Floats, bool]:
     return nearest, True
 
 
-def _r_squared(spread: Floats, slopes: Floats) -> float:
+def _r_squared(spread: Floats, slopes: Floats, noise: float) -> float:
     total = spread[-1, -1]
-    if not total > 0:
+    if not total > _SAFE * noise:  # a share of something that is hardly known
         return math.nan
     # Residual variance of this line, which a ridge keeps from being the best one.
     explained = 2 * slopes @ spread[:-1, -1] - slopes @ spread[:-1, :-1] @ slopes
