@@ -70,7 +70,7 @@ class IndirectRegressor(JsonModel, RegressorMixin, BaseEstimator):  # type: igno
     >>> import numpy as np, askance as ask
     >>> rng = np.random.default_rng(0)
     >>> age = rng.uniform(20, 70, 50_000)
-    >>> income = 1 + 0.1 * age + rng.normal(size=age.size)
+    >>> income = 2 + 0.1 * age + rng.uniform(-2, 2, age.size)
     >>> channel = ask.PrivateRow({"age": (0, 100), "income": (0, 15)}, epsilon=8, outcome="income")
     >>> reports = channel.simulate({"age": age, "income": income}, rng)
     >>> fitted = ask.IndirectRegressor(channel).fit(reports)

@@ -154,7 +154,7 @@ class Unhinged(Loss):
 
 @dataclass(frozen=True)
 class Rho(Loss):
-    """rho |z| - rho z + 1, which has a kink at 0 and is nowhere below its value there.
+    """``rho |z| - rho z + 1``, which has a kink at 0 and is nowhere below its value there.
 
     So no theta does better than zero while mu lies where labels can put it: such a fit says nothing, and a warning says
     so.
