@@ -113,6 +113,9 @@ def test_several_releases_are_combined(release):
         (lambda r: ask.IndirectRegressor().fit_release(r, question="owner"), "IndirectClassifier"),
         (lambda r: ask.IndirectRegressor().fit_release(r, formula="value ~ log(income)"), "plain names"),
         (lambda r: ask.IndirectRegressor().fit_release(r, formula="value ~ age"), "'age'"),
+        (lambda r: ask.IndirectRegressor().fit_release(r, formula="value ~ income - 1"), "fit_intercept=False"),
+        (lambda r: ask.IndirectRegressor(outcome="zz").fit_release(r, question="rent", features=["age"]), "'zz'"),
+        (lambda r: ask.IndirectRegressor().fit_release(r, formula="rent ~ age", features=["age"]), "one of them"),
     ],
 )
 def test_the_wrong_estimator_is_refused(release, make, message):

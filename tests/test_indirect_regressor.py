@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import askance as ask
@@ -58,7 +59,7 @@ def test_its_standard_errors_are_then_whites():
     design = np.column_stack([np.ones(500), data[:, :2]])
     residual = data[:, 2] - design @ fitted.parameters_
     bread = np.linalg.inv(design.T @ design)
-    white = bread @ (design.T * residual**2) @ design @ bread
+    white = 500 / 497 * bread @ (design.T * residual**2) @ design @ bread
     np.testing.assert_allclose(fitted.covariance_, white, rtol=1e-8)
 
 
@@ -145,11 +146,11 @@ def test_several_channels_are_combined_by_their_precision():
         wide.simulate(parts[1], rng),
         (pd.DataFrame(parts[2][:, :2], columns=["a", "b"]), number.simulate(parts[2][:, 2], rng)),
     ]
-    together = ask.IndirectRegressor([loud, wide, number], outcome="y").fit(reports)
+    together = ask.IndirectRegressor([loud, wide, number]).fit(reports)
     assert together.n_reports_ == 18_000
     assert np.all(np.abs(together.parameters_ - TRUTH) < 4 * together.standard_errors_)
     alone = ask.IndirectRegressor(wide).fit(reports[1])
-    assert np.all(together.standard_errors_[1:] < 0.9 * alone.standard_errors_[1:])
+    assert np.trace(together.covariance_) < 0.7 * np.trace(alone.covariance_)
     assert str(together.summary()).count("privacy:") == 3
 
 
@@ -178,8 +179,10 @@ def test_predictions_stay_inside_the_bounds():
     inside = pd.DataFrame({"a": [3.0], "b": [-3.0]})
     assert fitted.predict(inside) == fitted.predict(pd.DataFrame({"a": [1e9], "b": [-1e9]}))
     plain = fitted.to_sklearn()
-    X = truth[:50, :2] * 3
-    np.testing.assert_allclose(plain.predict(X), fitted.predict(pd.DataFrame(X, columns=["a", "b"])))
+    X = pd.DataFrame(truth[:50, :2] * 3, columns=["a", "b"])
+    np.testing.assert_allclose(plain.predict(X), fitted.predict(X))
+    with pytest.raises(ValueError, match="feature names"):
+        plain.predict(X[["b", "a"]])
     frame = pd.DataFrame(truth[:, :2], columns=["a", "b"])
     assert fitted.score(frame, truth[:, 2]) == pytest.approx(fitted.r_squared_, abs=0.1)
 
@@ -215,6 +218,65 @@ def test_a_repair_is_told():
     assert "Note: " in str(fitted.summary())
 
 
+@pytest.mark.parametrize("mixed", ["rows beside exact data", "two levels"])
+def test_a_combination_is_no_worse_than_its_best_part(mixed):
+    row, fine, coarse = ask.PrivateRow(BOUNDS, 4.0, outcome="y"), *(ask.PrivateNumber(-6, 6, e) for e in (12.0, 1.0))
+    found = {"together": [], "alone": []}
+    for seed in range(60):
+        rng = np.random.default_rng([9, seed])
+        many, few = rows(3000, rng), rows(500, rng)
+        if mixed == "two levels":
+            parts = [(many[:, :2], coarse.simulate(many[:, 2], rng)), (few[:, :2], fine.simulate(few[:, 2], rng))]
+            channels = [coarse, fine]
+        else:
+            parts = [row.simulate(many, rng), (pd.DataFrame(few[:, :2], columns=["a", "b"]), few[:, 2])]
+            channels = [row, None]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ask.AskanceWarning)
+            found["together"].append(ask.IndirectRegressor(channels).fit(parts).coef_)
+            found["alone"].append(ask.IndirectRegressor(channels[1]).fit(*parts[1]).coef_)
+    spread = {name: np.std(coefficients, axis=0) for name, coefficients in found.items()}
+    # Estimates of the same data: the ratio of their spreads is known to a few per cent.
+    assert np.all(spread["together"] < 1.1 * spread["alone"])
+
+
+def test_waves_may_have_their_columns_in_another_order():
+    rng = np.random.default_rng(4)
+    first = ask.PrivateRow(BOUNDS, 8.0, outcome="y")
+    other = ask.PrivateRow({"y": (-6, 6), "b": (-3, 3), "a": (-3, 3)}, 8.0, outcome="y")
+    data = [rows(4000, rng), rows(4000, rng)]
+    reports = [first.simulate(data[0], rng), other.simulate(data[1][:, ::-1], rng)]
+    both = ask.IndirectRegressor([first, other]).fit(reports)
+    assert np.all(np.abs(both.parameters_ - TRUTH) < 4.5 * both.standard_errors_)
+
+
+def test_reports_are_scored_as_the_truth_would_be():
+    rng = np.random.default_rng(5)
+    channel, data = ask.PrivateNumber(-6.0, 6.0, epsilon=4.0), rows(40_000, rng)
+    reports = channel.simulate(data[:, 2], rng)
+    fitted = ask.IndirectRegressor(channel).fit(data[:, :2], reports)
+    assert fitted.score(data[:, :2], reports) == pytest.approx(fitted.score(data[:, :2], data[:, 2]), abs=0.05)
+    assert cross_val_score(ask.IndirectRegressor(channel), data[:, :2], reports, cv=3).mean() > 0.6
+
+
+def test_several_channels_are_saved(tmp_path):
+    channel, reports, _ = hidden(2000)
+    fitted = ask.IndirectRegressor([channel, channel], features=["b", "a"], ridge=0.0).fit([reports, reports])
+    fitted.save(tmp_path / "model.json")
+    again = ask.load_model(tmp_path / "model.json")
+    assert again.channel == [channel, channel]
+    np.testing.assert_array_equal(again.coef_, fitted.coef_)
+
+
+def test_a_radius_that_shortens_is_told():
+    channel = ask.PrivateRow(BOUNDS, 6.0, "unit", radius=0.8, outcome="y")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ask.AskanceWarning)
+        rng = np.random.default_rng(6)
+        fitted = ask.IndirectRegressor(channel).fit(channel.simulate(rows(2000, rng), rng))
+    assert any("radius" in note for note in fitted.notes_)
+
+
 def test_ridge_zero_is_obeyed_or_refused():
     channel, reports, _ = hidden(20_000)
     with warnings.catch_warnings():
@@ -240,6 +302,16 @@ def test_too_few_reports_are_refused(n):
         (lambda c, r: ask.IndirectRegressor(c, ridge="much").fit(r), "ridge='much'"),
         (lambda c, r: ask.IndirectRegressor(ask.Warner(0.8)).fit(r), "PrivateRow"),
         (lambda c, r: ask.IndirectRegressor([c, c]).fit([r]), "2 channels and 1 sets"),
+        (lambda c, r: ask.IndirectRegressor([c, c]).fit(None), "2 channels and NoneType"),
+        (lambda c, r: ask.IndirectRegressor([c]).fit([r], sample_weight=np.ones(len(r))), "beside a list of channels"),
+        (lambda c, r: ask.IndirectRegressor([]).fit([]), "empty list of channels"),
+        (lambda c, r: ask.IndirectRegressor().fit_release([]), "empty list of releases"),
+        (lambda c, r: ask.IndirectRegressor(c).fit("reports.parquet"), "fit_release"),
+        (lambda c, r: ask.IndirectRegressor(c, features="ab").fit(r), "a list of names"),
+        (lambda c, r: ask.IndirectRegressor(c, ridge=True).fit(r), "ridge=True"),
+        (lambda c, r: ask.IndirectRegressor(c, fit_intercept="no").fit(r), "True or False"),
+        (lambda c, r: ask.IndirectRegressor(features=["a"]).fit(np.ones((9, 1)), np.ones(9)), "beside X"),
+        (lambda c, r: ask.IndirectRegressor(c).fit(r, sample_weight=np.arange(len(r)) < 3.0), "for a line with 3"),
         (lambda c, r: ask.IndirectRegressor(ask.PrivateNumber(0, 1, 1.0)).fit(r), "features of every row are public"),
         (lambda c, r: ask.IndirectRegressor(c).fit(r, sample_weight=-np.ones(len(r))), "negative"),
     ],

@@ -302,7 +302,7 @@ def test_the_ridge_beats_none_and_too_much():
 
 
 def test_collinear_features_do_no_harm_where_noise_follows_the_features():
-    """Indicators of all levels sum to one: response brings no noise there, and the ridge must not be lost to rounding."""
+    """Indicators of all levels sum to one: response brings no noise there, and rounding must not make up a ridge."""
     rng = np.random.default_rng(2)
     X = np.hstack([np.eye(4)[rng.integers(0, 4, 4_000)] for _ in range(3)])
     y = np.where(rng.random(4_000) < 1 / (1 + np.exp(-X @ np.linspace(-2, 2, 12))), 1, -1)

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from askance.cli.reproduce import reproduce
 from askance.errors import AskanceError, InvalidInput
-from askance.papers import data_sets, registry
+from askance.papers import data_sets, labelled_sets, registry
 from askance.papers.findings import Finding, Outcome
 from askance.papers.finite_family import draw_report_counts, fit_moments
 from askance.papers.registry import Entry, entries, reproduces, run_entry, select
@@ -145,6 +145,39 @@ def test_figure_6_notices_when_our_fit_is_no_better(tmp_path, monkeypatch):
     wrong = [finding.quantity for finding in outcome.findings if not finding.agrees]
     assert any("lost, window" in quantity for quantity in wrong)
     assert "made up" in outcome.note
+
+
+def test_accuracy_notices_when_there_is_too_much_noise(tmp_path, monkeypatch):
+    """The checks can fail: a hundred times the noise loses more than a hundredth of accuracy."""
+    from askance.papers import mean_operator_accuracy as accuracy
+
+    right = accuracy._release
+    monkeypatch.setattr(accuracy, "_release", lambda X, y, alpha, *rest: right(X, y, alpha / 100, *rest))
+    (entry,) = select(["mean-operator/accuracy"])
+    outcome = run_entry(entry, tmp_path, seed=0, quick=True)
+    wrong = [finding.quantity for finding in outcome.findings if not finding.agrees]
+    assert "made up: accuracy lost, Laplace, alpha=1" in wrong
+    assert "made up, in place of Adult" in outcome.note
+
+
+def test_adult_is_read_and_put_on_one_scale(tmp_path, monkeypatch):
+    numbers = {
+        "age": [20, 40],
+        "education_num": [9, 13],
+        "capital_gain": [0, 5000],
+        "capital_loss": [0, 1],
+        "hours_per_week": [40, 20],
+    }
+    categories = {name: ["a", None] for name in labelled_sets.ADULT_CATEGORIES}
+    (tmp_path / "adult").mkdir()
+    pq.write_table(pa.table(numbers | categories | {"income": ["<=50K", ">50K"]}), tmp_path / "adult" / "adult.parquet")
+    monkeypatch.setenv(data_sets.FOLDER, str(tmp_path))
+    data = labelled_sets.adult()
+    assert not data.stand_in
+    assert data.labels.tolist() == [-1, 1]
+    # Of two rows, standardised numbers are -1 and 1; what was not told is a level of its own.
+    expected = np.array([[-1, -1, -1, -1, 1, *[1, 0] * 7], [1, 1, 1, 1, -1, *[0, 1] * 7]]) / np.sqrt(12)
+    np.testing.assert_allclose(data.features, expected)
 
 
 def test_scores_of_a_line_that_is_known():

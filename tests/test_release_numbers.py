@@ -66,6 +66,7 @@ def test_a_study_file_says_the_same(channel):
     assert ask.Study.parse(one.to_toml()) == one
 
 
+@pytest.mark.filterwarnings("ignore:Moments longer than the radius")
 @EVERY
 def test_fits_do_not_depend_on_where_the_release_is(channel, tmp_path):
     release = privatize_table(study(channel), answers(channel, 2000))

@@ -1,7 +1,7 @@
 """Public bounds of columns: what everybody may know about values that nobody may see."""
 
-import math
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -32,10 +32,16 @@ class Bounds:
 
     @classmethod
     def of(cls, columns: Any) -> "Bounds":
-        """Read a mapping from names to (lower, upper)."""
-        if not isinstance(columns, Mapping) or not columns:
+        """Read a mapping from names to (lower, upper), or a list of (name, lower, upper)."""
+        listed = isinstance(columns, list | tuple) and all(
+            isinstance(one, list | tuple) and len(one) == 3 for one in columns
+        )
+        if not columns or not (listed or isinstance(columns, Mapping)):
             raise InvalidInput(f"columns={columns!r}", 'names with public bounds, such as {"age": (0, 100)}')
-        pairs = {name: _pair(name, bounds) for name, bounds in columns.items()}
+        named = [(one[0], one[1:]) for one in columns] if listed else list(columns.items())
+        pairs = {name: _pair(name, bounds) for name, bounds in named}
+        if len(pairs) < len(named):
+            raise InvalidInput("a column that is named twice", "every column once")
         return cls(tuple(pairs), tuple(low for low, _ in pairs.values()), tuple(high for _, high in pairs.values()))
 
     def to_dict(self) -> dict[str, list[float]]:
@@ -45,13 +51,13 @@ class Bounds:
     @cached_property
     def centre(self) -> Floats:
         """The middle between the bounds."""
-        centre: Floats = (np.array(self.lower) + np.array(self.upper)) / 2
+        centre: Floats = np.array(self.lower) + self.half
         return centre
 
     @cached_property
     def half(self) -> Floats:
         """Half the distance between the bounds."""
-        half: Floats = (np.array(self.upper) - np.array(self.lower)) / 2
+        half: Floats = np.array(self.upper) / 2 - np.array(self.lower) / 2  # the difference itself may be too large
         return half
 
     def values(self, table: Any) -> Floats:
@@ -97,20 +103,27 @@ def _column_names(table: Any) -> list[Any] | None:
 def _pair(name: Any, bounds: Any) -> tuple[float, float]:
     if not isinstance(name, str) or not name:
         raise InvalidInput(f"a column called {name!r}", "a name that is not empty")
-    try:
-        low, high = (float(value) for value in bounds)
-    except (TypeError, ValueError):
-        raise InvalidInput(f"the column {name!r} has the bounds {bounds!r}", "two numbers: lower and upper") from None
-    if not (math.isfinite(low) and math.isfinite(high)):
+    if isinstance(bounds, str) or not isinstance(bounds, Sequence | np.ndarray) or len(bounds) != 2:
+        raise InvalidInput(f"the column {name!r} has the bounds {bounds!r}", "two numbers: lower and upper")
+    return checked_bounds(bounds[0], bounds[1], f"the column {name!r} has the bounds")
+
+
+def checked_bounds(lower: Any, upper: Any, what: str = "bounds") -> tuple[float, float]:
+    """Return public bounds, or say why they are none; ``what`` is what messages begin with."""
+    numbers = int | float | np.integer | np.floating
+    if not all(isinstance(bound, numbers) and not isinstance(bound, bool) for bound in (lower, upper)) or not (
+        abs(lower) <= sys.float_info.max and abs(upper) <= sys.float_info.max
+    ):
         raise InvalidInput(
-            f"the column {name!r} has the bounds {low:g} and {high:g}",
-            "finite bounds",
+            f"{what} {lower!r} and {upper!r}",
+            "two finite numbers that everybody may know",
             "What is unbounded cannot be hidden: choose bounds that nearly everybody is within; the rest is clipped.",
         )
-    if low >= high:
+    # Half the width, by which values are divided, must be a number above zero too.
+    if float(upper) / 2 - float(lower) / 2 <= 0:
         raise InvalidInput(
-            f"the column {name!r} has the bounds {low:g} and {high:g}",
+            f"{what} {lower:g} and {upper:g}",
             "the lower bound first",
-            f"Swap them: {high:g}, {low:g}." if low > high else "A column with one possible value needs no hiding.",
+            f"Swap them: {upper:g}, {lower:g}." if lower > upper else "A single possible value needs no hiding.",
         )
-    return low, high
+    return float(lower), float(upper)

@@ -54,6 +54,12 @@ class Fields:
 
     def check(self, reports: Any) -> Reports:
         array = np.asarray(reports)
+        if not array.ndim:
+            raise InvalidInput(
+                f"{reports!r} in place of reports",
+                "what privatize or simulate returned",
+                "A file is fitted by fit_release.",
+            )
         shape = (len(array), len(self.states)) if len(self.states) > 1 else (len(array),)
         if array.shape != shape or array.dtype.kind not in "iu":
             raise InvalidInput(

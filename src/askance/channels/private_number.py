@@ -1,19 +1,19 @@
 """One number within public bounds, in the units of the data."""
 
-import sys
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
+from askance.channels.bounds import checked_bounds
 from askance.channels.guarantee import Guarantee
 from askance.channels.layouts import Fields, Reports
 from askance.channels.number_law import NumberLaw
 from askance.channels.vectors import VectorChannel, checked_epsilon
 from askance.channels.window_law import Floats
 from askance.entropy.bits import BitSource
-from askance.errors import InvalidInput, Unidentifiable
+from askance.errors import Unidentifiable
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,7 +51,7 @@ class PrivateNumber(VectorChannel):
     dim = 1
 
     def __post_init__(self) -> None:
-        lower, upper = _checked_bounds(self.lower, self.upper)
+        lower, upper = checked_bounds(self.lower, self.upper)
         vars(self).update(lower=lower, upper=upper, epsilon=checked_epsilon(self.epsilon))
         _ = self.law  # what cannot be drawn is refused now
 
@@ -137,22 +137,3 @@ class PrivateNumber(VectorChannel):
         """Return the mean variance over all numbers, 1 x 1."""
         variance = self.variance(truth)
         return np.array([[variance.mean() if len(variance) else 0.0]])
-
-
-def _checked_bounds(lower: Any, upper: Any) -> tuple[float, float]:
-    numbers = int | float | np.integer | np.floating
-    if not all(isinstance(bound, numbers) and not isinstance(bound, bool) for bound in (lower, upper)) or not (
-        abs(lower) <= sys.float_info.max and abs(upper) <= sys.float_info.max
-    ):
-        raise InvalidInput(
-            f"bounds {lower!r} and {upper!r}",
-            "two finite numbers that everybody may know",
-            "What is unbounded cannot be hidden: choose bounds that nearly everybody is within; the rest is clipped.",
-        )
-    if upper / 2 - lower / 2 <= 0:
-        raise InvalidInput(
-            f"bounds {lower:g} and {upper:g}",
-            "the lower bound first",
-            f"Swap them: {upper:g}, {lower:g}." if lower > upper else "A single possible value needs no hiding.",
-        )
-    return float(lower), float(upper)

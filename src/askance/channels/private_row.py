@@ -89,8 +89,23 @@ class PrivateRow(ChannelValue):
             raise InvalidInput(
                 f"a row of one column, {bounds.names[0]!r}", "at least two", "For one number use PrivateNumber."
             )
-        vars(self).update(columns=bounds.to_dict(), epsilon=epsilon, mechanism=name)
-        self._hidden  # refuses what its mechanism cannot do  # noqa: B018
+        if self.calibration not in ("tight", "paper"):
+            raise InvalidInput(f"calibration={self.calibration!r}", "'tight' or 'paper'")
+        for option, value, users in (
+            ("k", self.k, ("window", "sampled")),
+            ("radius", self.radius, ("unit",)),
+            ("calibration", self.calibration if self.calibration == "paper" else None, MECHANISMS[3:]),
+        ):
+            if value is not None and name not in users:
+                raise InvalidInput(f"{option}={value!r} for the mechanism {name!r}", f"{option} for {', '.join(users)}")
+        vars(self).update(columns=tuple(zip(bounds.names, bounds.lower, bounds.upper, strict=True)))
+        vars(self).update(epsilon=epsilon, mechanism=name)
+        # What was chosen is part of the channel: another version may choose otherwise.
+        hidden = self._hidden
+        if isinstance(hidden, WindowRelease | SampledCoordinates):
+            vars(self).update(k=int(hidden.k or 1))
+        if isinstance(hidden, PrivUnit):
+            vars(self).update(radius=float(hidden.radius or 0.0))
 
     # -- what is hidden ------------------------------------------------------------------------------
 
@@ -114,17 +129,27 @@ class PrivateRow(ChannelValue):
         """The mechanism that draws the reports."""
         width = len(self.bounds.names)
         moments = width + width * (width + 1) // 2
-        longest = float(np.sqrt(width + width * (width - 1) / 2 + width / 4))
         always = () if self.outcome is None else (self.bounds.names.index(self.outcome),)
         made: dict[str, Callable[[], VectorChannel | TripleRelease]] = {
             "window": lambda: WindowRelease(width, self.epsilon, k=self.k, always=always),
-            "unit": lambda: PrivUnit(moments, self.epsilon, radius=longest if self.radius is None else self.radius),
+            "unit": lambda: PrivUnit(moments, self.epsilon, radius=self.radius or self._longest),
             "sampled": lambda: SampledCoordinates(moments, self.epsilon, k=self.k),
             "coordinate": lambda: CoordinateRelease(moments, self.epsilon, calibration=self.calibration),
             "per-value": lambda: PerValueFlip(moments, self.epsilon, moments, calibration=self.calibration),
             "triple": lambda: TripleRelease(width + 1, self.epsilon, calibration=self.calibration),
         }
         return made[self.mechanism]()
+
+    @cached_property
+    def _longest(self) -> float:
+        """The length of the longest vector of moments that the public bounds allow."""
+        width = len(self.bounds.names)
+        return float(np.sqrt(width + width * (width - 1) / 2 + width / 4))
+
+    @property
+    def shortens(self) -> bool:
+        """Whether moments are cut to a radius that some rows exceed, which moves estimates towards the middle."""
+        return self.radius is not None and self.radius < self._longest * (1 - 1e-12)
 
     @cached_property
     def guarantee(self) -> Guarantee:
@@ -149,7 +174,11 @@ class PrivateRow(ChannelValue):
 
     def clip(self, table: Any) -> tuple[Floats, dict[str, int]]:
         """Return the columns inside their bounds, and how many values of which column were not."""
-        return self.bounds.clip(self.bounds.values(table))
+        inside, clipped = self.bounds.clip(self.bounds.values(table))
+        if self.shortens and isinstance(self._hidden, PrivUnit):
+            _, shortened = self._hidden.shorten(self._statistics(inside))
+            clipped |= {"rows beyond the radius": shortened} if shortened else {}
+        return inside, clipped
 
     def privatize(self, table: Any) -> Reports:
         """Draw a report for each row, with the operating system's entropy. There is no seed."""
@@ -160,7 +189,7 @@ class PrivateRow(ChannelValue):
         return self._report(table, GeneratorBits(rng))
 
     def _report(self, table: Any, bits: BitSource) -> Reports:
-        inside, clipped = self.clip(table)
+        inside, clipped = self.bounds.clip(self.bounds.values(table))
         if clipped:
             counted = ", ".join(f"{count} of {name}" for name, count in clipped.items())
             warnings.warn(
@@ -229,8 +258,13 @@ class PrivateRow(ChannelValue):
 
     # -- identity ------------------------------------------------------------------------------------
 
+    def parameters(self) -> dict[str, Any]:
+        # A list, because the order of columns matters and that of a JSON object may get lost.
+        return super().parameters() | {"columns": [list(column) for column in self.columns]}
+
     def __repr__(self) -> str:
         given = {name: value for name, value in self.parameters().items() if value is not None}
+        given["columns"] = self.bounds.to_dict()
         if self.calibration == "tight":
             del given["calibration"]
         return f"PrivateRow({', '.join(f'{name}={value!r}' for name, value in given.items())})"

@@ -126,7 +126,8 @@ def _compare_first_byte(random, values, bound, base, slope, reports):  # type: i
     least, most = -_MARGIN, np.float32(1) + _MARGIN
     for i in range(values.shape[0]):
         gap = base + slope * np.float32(values[i] / bound) - np.float32(random[i])
-        reports[i] = np.uint8(gap >= most) + np.uint8(2) * np.uint8((gap > least) & (gap < most))
+        # What is no number is settled as a zero: it must never decide a bit for certain.
+        reports[i] = np.uint8(2) - np.uint8(2) * np.uint8(gap <= least) - np.uint8(gap >= most)
 
 
 @compiled
@@ -145,7 +146,11 @@ def _settle(random, words, values, bound, low, span, reports, start):  # type: i
             if reports[i] < 2:
                 continue
             fraction = values[i] / bound
-            steps = span if fraction >= 1.0 else min(np.int64(np.rint(fraction * np.float64(span))), span)
+            steps = np.int64(0)
+            if fraction >= 1.0:
+                steps = span
+            elif fraction > 0.0:
+                steps = min(np.int64(np.rint(fraction * np.float64(span))), span)
             threshold = low + steps
             byte, border = np.int64(random[i]), threshold >> _FINE_BITS
             if byte != border:

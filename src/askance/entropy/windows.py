@@ -104,7 +104,9 @@ def report_windows(
     bounds = np.repeat(np.array([[codes], [width]], dtype=np.uint64), which.shape[1], axis=1)
     within = uniform_below(bounds, told, bits)
     words = bits.block().view(np.uint32)
-    while len(words) < within.size:  # only for rows of many thousand numbers
+    if len(words) < within.size:  # only for rows of many thousand numbers
+        words = words.copy()  # the source may use its buffer again
+    while len(words) < within.size:
         words = np.concatenate([words, bits.block().view(np.uint32)])
     _place(words, centred, which, told, np.int64(codes - width), within, reports)
 

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -109,10 +110,13 @@ class IndirectRegressor(JsonModel, RegressorMixin, BaseEstimator):  # type: igno
         """
         self._check_parameters()
         if isinstance(self.channel, list | tuple):
-            if sample_weight is not None or y is not None or len(X) != len(self.channel):
+            if sample_weight is not None or y is not None:
+                raise InvalidInput("weights or y beside a list of channels", "fit(list) only")
+            if not isinstance(X, list | tuple) or not X or len(X) != len(self.channel):
+                arrived = len(X) if isinstance(X, list | tuple) else type(X).__name__
                 raise InvalidInput(
-                    f"{len(self.channel)} channels and {len(X)} sets of reports",
-                    "fit(list), with an item for each channel: reports, or a pair of features and reports",
+                    f"{len(self.channel)} channels and {arrived} sets of reports",
+                    "fit(list), with an item for each channel: reports, or a pair (a tuple) of features and reports",
                 )
             waves = [
                 self._wave(channel, *(item if isinstance(item, tuple) else (item, None)))
@@ -135,27 +139,29 @@ class IndirectRegressor(JsonModel, RegressorMixin, BaseEstimator):  # type: igno
             raise InvalidInput(f"channel={channel!r}", "a PrivateRow, a PrivateNumber, or a list of such")
         if y is None and channel is not None:
             raise InvalidInput("reports without features", "fit(X, reports): the features of every row are public")
+        if self.features is not None:
+            raise InvalidInput(f"features={self.features!r} beside X", "the columns of X to be the features")
         if channel is None:
             X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True)
             codes = np.asarray(y, dtype=float)
-            middle: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
         else:
             X = validate_data(self, X, dtype=np.float64, order="C")
             codes = channel.encode_reports(y)
-            middle = _middle(channel)
         if len(codes) != len(X):
             raise InvalidInput(f"{len(X)} rows of features and {len(codes)} reports", "one report for each row")
-        self._named = hasattr(self, "feature_names_in_")
-        names = self.feature_names_in_ if self._named else [f"x{i}" for i in range(X.shape[1])]
+        names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(X.shape[1])])
         weights = _positive(None if sample_weight is None else _check_sample_weight(sample_weight, X))
         public = X if channel is not None else np.column_stack([X, codes])
         mean = np.average(public, axis=0, weights=weights)
         spread = np.sqrt(np.average((public - mean) ** 2, axis=0, weights=weights))
-        reader = HiddenOutcome(
-            channel, (*mean.tolist(), *middle[0]), (*np.where(spread > 0, spread, 1.0).tolist(), *middle[1])
-        )
         source = ArraySource(Records(X, codes, weights))
-        return Wave(channel, reader, source, (*map(str, names), self.outcome or "outcome"), np.eye(reader.width))
+        return _outcome_wave(channel, source, (*map(str, names), self._outcome_name()), mean, spread)
+
+    def _outcome_name(self) -> str:
+        """What the outcome is called where features are public: as told, or as rows that are hidden beside call it."""
+        several = self.channel if isinstance(self.channel, list | tuple) else ()
+        rows = [channel.outcome or channel.bounds.names[-1] for channel in several if isinstance(channel, PrivateRow)]
+        return self.outcome or (rows[0] if rows else "outcome")
 
     def fit_release(
         self,
@@ -185,6 +191,10 @@ class IndirectRegressor(JsonModel, RegressorMixin, BaseEstimator):  # type: igno
         """
         self._check_parameters()
         several = release if isinstance(release, list | tuple) else [release]
+        if not several:
+            raise InvalidInput("an empty list of releases", "at least one")
+        if formula is not None and features is not None:
+            raise InvalidInput(f"formula={formula!r} and features={features!r}", "one of them")
         opened = [item if isinstance(item, Release) else read_release(item) for item in several]
         with running(engine) as where:
             waves = [self._release_wave(item, where, question, formula, features, weight) for item in opened]
@@ -199,12 +209,13 @@ class IndirectRegressor(JsonModel, RegressorMixin, BaseEstimator):  # type: igno
         features: Sequence[str] | None,
         weight: str | None,
     ) -> Wave:
-        asked = _asked(release, question, formula)
+        left = None if formula is None else Formula(formula).sides()[0]
+        asked = _asked(release, question, left)
         channel = release.question(asked).channel
         if isinstance(channel, PrivateRow):
             outcome, chosen = self.outcome, features
             if formula is not None:
-                outcome, chosen = _plain_formula(formula)
+                outcome, chosen = self._plain_formula(formula)
             source = records_of(release, asked, NumericColumns(()), weight)
             return self._rows_wave(channel, engine.hold(source), outcome, chosen)
         if not isinstance(channel, PrivateNumber):
@@ -214,10 +225,11 @@ class IndirectRegressor(JsonModel, RegressorMixin, BaseEstimator):  # type: igno
                 "For answers out of a list of choices use IndirectClassifier.",
             )
         reader: FeatureReader
+        if self.outcome not in (None, asked):
+            raise InvalidInput(f"outcome={self.outcome!r} for the question {asked!r}", "the same, or none")
         if formula is None:
-            names = (
-                features if features is not None else [c.name for c in release.header.covariates if c.name != weight]
-            )
+            covariates = [c.name for c in release.header.covariates if c.name != weight]
+            names = next(chosen for chosen in (features, self.features, covariates) if chosen is not None)
             reader = NumericColumns(checked_columns(release, names))
         else:
             reader = FormulaColumns.learn(Formula(formula), release, engine)
@@ -229,11 +241,20 @@ class IndirectRegressor(JsonModel, RegressorMixin, BaseEstimator):  # type: igno
             raise InvalidInput("a release without rows of positive weight", "at least one report")
         mean = moments.second[0, 1:] / moments.weight
         spread = np.sqrt(np.maximum(np.diag(moments.second)[1:] / moments.weight - mean**2, 0.0))
-        centre, scale = _middle(channel)
-        outcome_reader = HiddenOutcome(
-            channel, (*mean.tolist(), *centre), (*np.where(spread > 0, spread, 1.0).tolist(), *scale)
-        )
-        return Wave(channel, outcome_reader, held, (*reader.names, asked), np.eye(outcome_reader.width))
+        return _outcome_wave(channel, held, (*reader.names, asked), mean, spread)
+
+    def _plain_formula(self, formula: str) -> tuple[str, list[str]]:
+        """The outcome and the features of a formula over hidden columns."""
+        left, right = Formula(formula).sides()
+        terms = [term for term in right if str(term) != "1"]
+        if self.fit_intercept and all(str(term) != "1" for term in right):
+            raise InvalidInput(f"the formula {formula!r} without an intercept", "fit_intercept=False")
+        if any(len(term.factors) != 1 or term.factors[0].eval_method.value != "lookup" for term in terms):
+            raise InvalidInput(
+                f"the formula {formula!r}",
+                "plain names of hidden columns joined by +: only their own products can be told from the reports",
+            )
+        return left, [str(term) for term in terms]
 
     def _rows_wave(
         self, channel: PrivateRow, source: RecordSource, outcome: str | None = None, features: Any = None
@@ -255,7 +276,7 @@ class IndirectRegressor(JsonModel, RegressorMixin, BaseEstimator):  # type: igno
     def _fit_waves(self, waves: list[Wave], engine: Engine) -> Self:
         ridge = None if self.ridge == "auto" else float(self.ridge)
         fit = fit_waves(waves, engine, ridge, self.fit_intercept)
-        names = waves[0].names
+        names, named = waves[0].names, hasattr(self, "feature_names_in_")
         self.intercept_ = float(fit.parameters[0]) if self.fit_intercept else 0.0
         self.coef_ = fit.parameters[int(self.fit_intercept) :].copy()
         self.parameters_ = fit.parameters
@@ -270,18 +291,24 @@ class IndirectRegressor(JsonModel, RegressorMixin, BaseEstimator):  # type: igno
         self.bounds_ = _bounds(waves)
         self.feature_names_in_ = np.array(names[:-1], dtype=object)
         self.n_features_in_ = len(names) - 1
-        if waves[0].channel is None and not self._named:
+        if not any(isinstance(wave.channel, PrivateRow) for wave in waves) and not named:
             del self.feature_names_in_
-        self.notes_ = _notes(fit, automatic=ridge is None)
+        self.notes_ = _notes(fit, waves, automatic=ridge is None)
         for note in self.notes_:
             warnings.warn(note, AskanceWarning, stacklevel=3)
         return self
 
     def _check_parameters(self) -> None:
         if not isinstance(self.ridge, str) or self.ridge != "auto":
-            number = self.ridge if isinstance(self.ridge, int | float | np.number) else np.nan
-            if not 0 <= number < np.inf:
+            usable = isinstance(self.ridge, int | float | np.number) and not isinstance(self.ridge, bool)
+            if not usable or not 0 <= float(self.ridge) < np.inf:
                 raise InvalidInput(f"ridge={self.ridge!r}", "'auto', 0 or a positive number")
+        if not isinstance(self.fit_intercept, bool | np.bool_):
+            raise InvalidInput(f"fit_intercept={self.fit_intercept!r}", "True or False")
+        if isinstance(self.features, str):
+            raise InvalidInput(f"features={self.features!r}", "a list of names")
+        if isinstance(self.channel, list | tuple) and not self.channel:
+            raise InvalidInput("an empty list of channels", "at least one")
 
     # -- using the model -----------------------------------------------------------------------------
 
@@ -293,6 +320,23 @@ class IndirectRegressor(JsonModel, RegressorMixin, BaseEstimator):  # type: igno
             X = np.clip(X, self.bounds_[0], self.bounds_[1])
         predicted: Floats = X @ self.coef_ + self.intercept_
         return predicted
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the centred R^2 on true outcomes; or, on reports of a hidden outcome, an estimate of it.
+
+        Reports, as ``privatize`` and ``simulate`` return them, are told from outcomes by their type. Model selection
+        thus needs no true outcome.
+        """
+        channel = getattr(self, "channel_", None)
+        if not isinstance(channel, PrivateNumber) or np.asarray(y).dtype != channel.layout.dtype:
+            return float(super().score(X, y, sample_weight))
+        predicted = (self.predict(X) - channel.centre) / channel.half
+        codes = channel.encode_reports(y)
+        outcome = (channel.unbias(codes) - channel.centre) / channel.half
+        mean = partial(np.average, weights=sample_weight)
+        square = mean(channel.unbias_square(codes))
+        missed = square - 2 * mean(outcome * predicted) + mean(predicted**2)
+        return float(1 - missed / (square - mean(outcome) ** 2))
 
     @property
     def standard_errors_(self) -> Floats:
@@ -330,11 +374,18 @@ class IndirectRegressor(JsonModel, RegressorMixin, BaseEstimator):  # type: igno
                 plain.feature_names_in_ = self.feature_names_in_.copy()
             return plain
         lower, upper = self.bounds_
-        return make_pipeline(FunctionTransformer(np.clip, kw_args={"a_min": lower, "a_max": upper}), plain)
+        clip = FunctionTransformer(np.clip, validate=True, kw_args={"a_min": lower, "a_max": upper})
+        clip.n_features_in_, clip.feature_names_in_ = self.n_features_in_, self.feature_names_in_.copy()
+        return make_pipeline(clip, plain)
 
 
-def _notes(fit: WaveFit, automatic: bool) -> tuple[str, ...]:
+def _notes(fit: WaveFit, waves: Sequence[Wave], automatic: bool) -> tuple[str, ...]:
     said = []
+    if any(isinstance(wave.channel, PrivateRow) and wave.channel.shortens for wave in waves):
+        said.append(
+            "Moments longer than the radius were shortened before they were hidden: coefficients are biased by as much "
+            "as there were such rows."
+        )
     if fit.solved.flat:
         said.append("Some combination of the features does not vary: of all lines that fit, this is the shortest.")
     if fit.solved.projected:
@@ -364,9 +415,15 @@ def _bounds(waves: Sequence[Wave]) -> Floats | None:
     return np.array([np.min(lower, axis=0), np.max(upper, axis=0)]) if lower else None
 
 
-def _middle(channel: PrivateNumber) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    low, high = channel.range
-    return ((low + high) / 2,), ((high - low) / 2,)
+def _outcome_wave(
+    channel: PrivateNumber | None, source: RecordSource, names: tuple[str, ...], mean: Floats, spread: Floats
+) -> Wave:
+    """Public features, standardised by their mean and spread, with an outcome that is hidden, or public too."""
+    centre, scale = mean.tolist(), np.where(spread > 0, spread, 1.0).tolist()
+    if channel is not None:
+        centre, scale = [*centre, channel.centre], [*scale, channel.half]
+    reader = HiddenOutcome(channel, tuple(centre), tuple(scale))
+    return Wave(channel, reader, source, names, np.eye(reader.width))
 
 
 def _positive(weights: Any) -> Floats | None:
@@ -376,23 +433,10 @@ def _positive(weights: Any) -> Floats | None:
     return checked
 
 
-def _asked(release: Release, question: str | None, formula: str | None) -> str:
+def _asked(release: Release, question: str | None, left: str | None) -> str:
     """The question that is meant: by name, by the left side of a formula, or the only one that hides numbers."""
-    if question is not None:
-        return release.question(question).name
-    fitting = [q for q in release.header.questions if isinstance(q.channel, PrivateRow | PrivateNumber)]
-    if formula is not None:
-        left = Formula(formula).sides()[0]
-        fitting = [q for q in fitting if left == q.name or left in getattr(q.channel, "columns", ())]
-    return fitting[0].name if len(fitting) == 1 else release.question(None).name
-
-
-def _plain_formula(formula: str) -> tuple[str, list[str]]:
-    left, right = Formula(formula).sides()
-    terms = [term for term in right if str(term) != "1"]
-    if any(len(term.factors) != 1 or term.factors[0].eval_method.value != "lookup" for term in terms):
-        raise InvalidInput(
-            f"the formula {formula!r}",
-            "plain names of hidden columns joined by +: only their own products can be told from the reports",
-        )
-    return left, [str(term) for term in terms]
+    if question is None and left is None:
+        numbers = [asked for asked in release.header.questions if asked.hides_numbers]
+        if len(numbers) == 1:
+            return numbers[0].name
+    return release.header.question_about(question, left).name

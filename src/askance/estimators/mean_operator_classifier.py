@@ -28,8 +28,8 @@ Floats = NDArray[np.float64]
 class MeanOperatorClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Linear classification by a linear-odd loss, from features and a mean operator.
 
-    Minimises ``(1/m) sum even(theta.x_i) - (a/2) theta.mu + (ridge/2) |theta|^2``. More than two classes are fitted at once
-    by the logistic loss (the softmax model), and one against the rest by others.
+    Minimises ``(1/m) sum even(theta.x_i) - (a/2) theta.mu + (ridge/2) |theta|^2``. More than two classes are fitted at
+    once by the logistic loss (the softmax model), and one against the rest by others.
 
     Parameters
     ----------

@@ -108,6 +108,8 @@ def _encode(value: Any) -> Any:
         return {"array": _finite(value.tolist()), "dtype": "object" if value.dtype == object else value.dtype.str}
     if isinstance(value, tuple):
         return {"tuple": [_encode(item) for item in value]}
+    if isinstance(value, list):
+        return {"list": [_encode(item) for item in value]}
     if hasattr(value, "to_spec"):
         return {"channel": value.to_spec()}
     if isinstance(value, dict):
@@ -128,6 +130,8 @@ def _decode(value: Any) -> Any:
         return np.array(_numbers(content), dtype) if dtype.kind == "f" else np.array(content, dtype)
     if "tuple" in value:
         return tuple(_decode(item) for item in value["tuple"])
+    if "list" in value:
+        return [_decode(item) for item in value["list"]]
     if "mapping" in value:
         return {name: _decode(item) for name, item in value["mapping"].items()}
     return channel_from_spec(value["channel"])

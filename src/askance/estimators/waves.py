@@ -5,7 +5,7 @@ and with a noise of its own; brought to one scale and weighted by their precisio
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,8 @@ from askance.solvers.moment_regression import MomentRegression, fit_moments
 from askance.statistics.second_moments import HiddenRows, MomentReader, MomentSums, ScoreProducts, SecondMoments
 
 Floats = NDArray[np.float64]
+
+_REWEIGHTED = 2  # how often waves are weighted anew, by their noise about the line
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +42,18 @@ class Wave:
         matrix: Floats = self.chosen @ self.reader.to_units
         return matrix
 
+    def in_order(self, names: tuple[str, ...]) -> "Wave":
+        """Return the wave with its features in another order."""
+        if self.names == names:
+            return self
+        if self.names[-1] != names[-1] or sorted(self.names) != sorted(names):
+            raise InvalidInput(
+                f"reports about {', '.join(names)} together with reports about {', '.join(self.names)}",
+                "the same features and, last, the same outcome in all",
+            )
+        rows = [0, *(self.names.index(name) + 1 for name in names)]
+        return replace(self, names=names, chosen=self.chosen[rows])
+
 
 @dataclass(frozen=True)
 class WaveFit:
@@ -54,12 +68,7 @@ class WaveFit:
 
 def fit_waves(waves: Sequence[Wave], engine: Engine, ridge: float | None, intercept: bool) -> WaveFit:
     """Regress the last of the waves' columns on the others."""
-    for wave in waves[1:]:
-        if wave.names != waves[0].names:
-            raise InvalidInput(
-                f"reports about {', '.join(waves[0].names)} together with reports about {', '.join(wave.names)}",
-                "the same features and outcome in all, in the same order",
-            )
+    waves = [wave.in_order(waves[0].names) for wave in waves]
     common = _common_scale(waves[0], intercept)
     told = [
         _Told(
@@ -70,16 +79,18 @@ def fit_waves(waves: Sequence[Wave], engine: Engine, ridge: float | None, interc
         for wave in waves
     ]
     _refuse_too_few(told)
-    shares = np.array([one.precision * one.sums.weight for one in told])
-    shares /= shares.sum()
-    second = sum(share * one.second for share, one in zip(shares, told, strict=True))
-    noise = float(np.sqrt(sum(share**2 * one.noise for share, one in zip(shares, told, strict=True))))
-    outcome = float(np.sqrt(sum(share**2 * one.outcome_noise for share, one in zip(shares, told, strict=True))))
-    solved = fit_moments(np.asarray(second), noise, ridge, intercept, outcome)
-    covariance = _covariance(solved, told, shares, engine, intercept)
+    pilot = np.array([one.precision * one.sums.weight for one in told])
+    line = _Line.through(told, pilot, ridge, intercept, engine)
+    for _ in range(_REWEIGHTED if len(told) > 1 else 0):
+        line = _Line.through(told, line.precisions, ridge, intercept, engine)
     to_units, shift = _line_in_units(common, intercept)
-    rows = sum(one.sums.rows for one in told)
-    return WaveFit(to_units @ solved.parameters + shift, to_units @ covariance @ to_units.T, solved, noise, rows)
+    return WaveFit(
+        to_units @ line.solved.parameters + shift,
+        to_units @ line.covariance @ to_units.T,
+        line.solved,
+        line.noise,
+        sum(one.sums.rows for one in told),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +124,11 @@ class _Told:
         return scaled
 
     @property
+    def people(self) -> float:
+        """How many reports of equal weight these are worth; rows of weight zero are worth nothing."""
+        return self.sums.weight**2 / self.sums.squared_weight if self.sums.squared_weight > 0 else 0.0
+
+    @property
     def noise(self) -> float:
         """The mean variance of a moment; none where the features are public and only the outcome is noisy."""
         return float(self._variance.mean()) if isinstance(self.wave.reader, HiddenRows) else 0.0
@@ -136,22 +152,59 @@ def _common_scale(wave: Wave, intercept: bool) -> Floats:
     return scale if intercept else np.diag(np.diag(scale))
 
 
-def _covariance(
-    solved: MomentRegression, told: Sequence[_Told], shares: Floats, engine: Engine, intercept: bool
-) -> Floats:
-    """The delta method: the noise of the normal equations, through the inverse of their slope."""
-    direction = np.concatenate([solved.parameters if intercept else np.r_[0.0, solved.parameters], [-1.0]])
-    width = len(direction)
-    noise = np.zeros((width, width))
-    for share, one in zip(shares, told, strict=True):
-        scores = engine.reduce(ScoreProducts(one.wave.reader, one.change.T @ direction), one.wave.source)
-        left_over = np.nan_to_num(one.second) @ direction
-        mean_square = one.sums.squared_weight * np.outer(left_over, left_over)
-        noise += (share / one.sums.weight) ** 2 * (one.change @ scores @ one.change.T - mean_square)
-    equations = slice(0 if intercept else 1, width - 1)
-    inverse = np.linalg.pinv(solved.jacobian, 1e-10, hermitian=True)
-    covariance: Floats = inverse @ noise[equations, equations] @ inverse
-    return (covariance + covariance.T) / 2
+@dataclass(frozen=True, eq=False)
+class _Line:
+    """A line on the common scale, and what each wave contributes to its noise.
+
+    The covariance is that of the delta method: the noise of the normal equations, through the inverse of their slope.
+    """
+
+    solved: MomentRegression
+    noise: float
+    covariance: Floats
+    precisions: Floats  # of the waves, about this line
+
+    @classmethod
+    def through(
+        cls, told: Sequence[_Told], precisions: Floats, ridge: float | None, intercept: bool, engine: Engine
+    ) -> "_Line":
+        """Weight every wave by its precision, and fit what they tell together."""
+        shares = precisions / precisions.sum()
+        noise = float(np.sqrt(sum(share**2 * one.noise for share, one in zip(shares, told, strict=True))))
+        second, outcome = _together(told, shares)
+        solved = fit_moments(second, noise, ridge, intercept, outcome)
+        direction = np.concatenate([solved.parameters if intercept else np.r_[0.0, solved.parameters], [-1.0]])
+        inverse = np.linalg.pinv(solved.jacobian, 1e-10, hermitian=True)
+        equations = slice(0 if intercept else 1, len(direction) - 1)
+        covariance, precise = np.zeros_like(inverse), np.zeros(len(told))
+        for number, (share, one) in enumerate(zip(shares, told, strict=True)):
+            scores = engine.reduce(ScoreProducts(one.wave.reader, one.change.T @ direction), one.wave.source)
+            spread = one.change @ scores @ one.change.T / one.sums.weight**2
+            left_over = np.nan_to_num(one.second) @ direction
+            about_mean = spread - one.sums.squared_weight / one.sums.weight**2 * np.outer(left_over, left_over)
+            covariance += share**2 * (inverse @ about_mean[equations, equations] @ inverse)
+            variance = float(np.trace(inverse @ spread[equations, equations] @ inverse))
+            precise[number] = 1 / variance if variance > 0 else np.inf
+        if not np.isfinite(precise).all():  # a wave without any error leaves nothing to weigh
+            precise = precisions
+        # As in ordinary regressions: what was fitted looks a little better than it is.
+        people = sum(one.people for one in told)
+        small = people / (people - len(inverse)) if people > len(inverse) else 1.0
+        return cls(solved, noise, small * (covariance + covariance.T) / 2, precise)
+
+
+def _together(told: Sequence[_Told], shares: Floats) -> tuple[Floats, float]:
+    """The moments that waves tell together, and the standard error of the outcome's square."""
+    second = sum(share * np.nan_to_num(one.second) for share, one in zip(shares, told, strict=True))
+    knows = np.array([bool(np.isfinite(one.second[-1, -1])) for one in told])
+    matrix = np.asarray(second)
+    if not knows.any():
+        matrix[-1, -1] = np.nan
+        return matrix, 0.0
+    own = np.where(knows, shares, 0.0) / shares[knows].sum()
+    matrix[-1, -1] = sum(part * np.nan_to_num(one.second[-1, -1]) for part, one in zip(own, told, strict=True))
+    variance = sum(part**2 * one.outcome_noise for part, one in zip(own, told, strict=True))
+    return matrix, float(np.sqrt(variance))
 
 
 def _line_in_units(common: Floats, intercept: bool) -> tuple[Floats, Floats]:
@@ -168,7 +221,7 @@ def _line_in_units(common: Floats, intercept: bool) -> tuple[Floats, Floats]:
 def _refuse_too_few(told: Sequence[_Told]) -> None:
     rows, weight = sum(one.sums.rows for one in told), sum(one.sums.weight for one in told)
     needed = len(told[0].wave.names) + 1 if any(one.wave.channel is not None for one in told) else 1
-    if rows < needed or not weight > 0:
+    if sum(one.people for one in told) < needed * (1 - 1e-9):
         raise InvalidInput(
             f"{rows} reports (n_samples={rows}) of total weight {weight:g} for a line with "
             f"{len(told[0].wave.names)} parameters",

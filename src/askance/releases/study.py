@@ -130,7 +130,7 @@ class Study:
             lines += ["", f"[questions.{_key(question.name)}]"]
             lines += [f"text = {_toml(question.text)}"] if question.text else []
             if isinstance(question.channel, PrivateRow):
-                columns = question.channel.columns.items()
+                columns = question.channel.bounds.to_dict().items()
                 lines += ["columns = { " + ", ".join(f"{_key(n)} = {_toml(b)}" for n, b in columns) + " }"]
             elif isinstance(question.channel, PrivateNumber):
                 lines += [f"bounds = {_toml(question.channel.range)}"]
