@@ -16,12 +16,12 @@ def show(measurements: list[benchmarks.Measurement]) -> None:
     width = max(len(measurement.name) for measurement in measurements)
     for m in measurements:
         value = "-" if m.value is None else f"{m.value:.4g} {m.unit}"
-        wanted = "".join(
+        wanted = ", ".join(
             f"{word} {limit:g}"
             for word, limit in (("at least", m.at_least), ("at most", m.at_most))
             if limit is not None
         )
-        print(f"  {m.name:<{width}}  {value:>16}  {wanted:<14}  {m.verdict}".rstrip())
+        print(f"  {m.name:<{width}}  {value:>16}  {wanted:<27}  {m.verdict}".rstrip())
         if m.skipped:
             print(f"    !! NOT MEASURED: {m.skipped}")
 

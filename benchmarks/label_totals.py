@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 import askance as ask
 from askance.errors import InvalidInput
 from askance.papers.labelled_sets import LabelledSet, adult
-from benchmarks import Measurement, best_seconds, label_proportions
+from benchmarks import Measurement, _label_proportions, best_seconds
 from benchmarks._peers import PeersUnavailable, environment, run
 
 WANTED = {0.1: 0.83, 1.0: 0.843}
@@ -48,7 +48,7 @@ def main() -> Iterator[Measurement]:
     yield from accuracy()
     yield from release_speed()
     yield from fit_speed()
-    yield from label_proportions.main()
+    yield from _label_proportions.main()
 
 
 # -- accuracy --------------------------------------------------------------------------------------------

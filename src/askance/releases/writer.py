@@ -4,6 +4,7 @@ import contextlib
 import os
 import secrets
 import shutil
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -16,6 +17,7 @@ from askance.releases.header import Header
 from askance.releases.release import read_release
 
 ROW_GROUP_ROWS = 1 << 17
+_SMALL_GROUP_BYTES = 1 << 20
 
 
 class ReleaseWriter:
@@ -84,8 +86,14 @@ class ReleaseWriter:
     def _room(self) -> int:
         """How many rows the next row group takes."""
         if self.rows_per_part is None:
-            return ROW_GROUP_ROWS
-        return min(ROW_GROUP_ROWS, self.rows_per_part - self._rows_in_part)
+            return self._group_rows
+        return min(self._group_rows, self.rows_per_part - self._rows_in_part)
+
+    @cached_property
+    def _group_rows(self) -> int:
+        """How many rows a row group has: more where a row is a few bytes, since every group has a price to read."""
+        bytes_a_row = sum(_bytes_of(field.type) for field in self._schema)
+        return min(max(ROW_GROUP_ROWS, _SMALL_GROUP_BYTES // max(bytes_a_row, 1)), 8 * ROW_GROUP_ROWS)
 
     def _write_group(self, rows: int) -> None:
         # One dictionary for all batches of the group: a row group stores its labels once.
@@ -93,7 +101,7 @@ class ReleaseWriter:
         group, rest = pending.slice(0, rows), pending.slice(rows)
         if self._file is None:
             self._file = self._open_part()
-        self._file.write_table(group, row_group_size=ROW_GROUP_ROWS)
+        self._file.write_table(group, row_group_size=self._group_rows)
         self._pending, self._pending_rows = [rest], rest.num_rows
         self._rows_in_part += group.num_rows
         if self._rows_in_part == self.rows_per_part:
@@ -189,3 +197,10 @@ def _flush_to_disk(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _bytes_of(kind: pa.DataType) -> int:
+    try:
+        return max(1, int(kind.bit_width) // 8)
+    except ValueError:  # text
+        return 16

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from askance.entropy.compiled import compiled
 from askance.statistics.base import Records
 
 
@@ -22,6 +23,25 @@ class ReportCounts(NamedTuple):
         seen = np.maximum(self.weight, 0.5 * self.weight.sum() / max(self.rows, 1))
         law: NDArray[np.float64] = seen / seen.sum()
         return law
+
+
+def counted(
+    codes: NDArray[np.integer], weights: NDArray[np.float64] | None, states: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the sums of weights, and of their squares, over the records that have each code."""
+    if weights is None:
+        counts = _count(codes, np.zeros((4, states), np.int64)).sum(axis=0).astype(float)
+        return counts, counts
+    first, second = (np.bincount(codes, each, minlength=states).astype(float) for each in (weights, weights**2))
+    return first, second
+
+
+@compiled
+def _count(codes, counts):  # type: ignore[no-untyped-def]
+    # Four tables in turn: two equal codes in a row need not wait for each other.
+    for i in range(codes.shape[0]):
+        counts[i & 3, codes[i]] += 1
+    return counts
 
 
 @dataclass(frozen=True)
@@ -43,12 +63,7 @@ class ReportFrequencies:
         return ReportCounts(0, np.zeros(self.reports), np.zeros(self.reports))
 
     def observe(self, records: Records) -> ReportCounts:
-        weights = records.weights
-        plain = np.bincount(records.codes, weights, minlength=self.reports).astype(float)
-        if weights is None:
-            return ReportCounts(len(records), plain, plain)
-        squared = np.bincount(records.codes, weights**2, minlength=self.reports).astype(float)
-        return ReportCounts(len(records), plain, squared)
+        return ReportCounts(len(records), *counted(records.codes, records.weights, self.reports))
 
     def merge(self, first: ReportCounts, second: ReportCounts) -> ReportCounts:
         return ReportCounts(

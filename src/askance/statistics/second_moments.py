@@ -19,6 +19,7 @@ from askance.channels.private_row import PrivateRow
 from askance.channels.window_release import WindowRelease
 from askance.statistics.base import Records
 from askance.statistics.blocks import BLOCK_ROWS, blocks
+from askance.statistics.frequencies import counted
 
 Floats = NDArray[np.float64]
 
@@ -88,12 +89,12 @@ class HiddenRows:
     def tallies(self, records: Records) -> Iterator[Tally]:
         layout = self.channel.layout
         reports: NDArray[np.integer] = records.codes
-        weight, squared = _weights(records)
         if isinstance(layout, Fields) and len(layout.states) == 1 and layout.states[0] < len(records):
             # Equal reports tell the same: each code is looked at once.
-            codes, states = self.channel.encode_reports(reports), layout.states[0]
-            reports = np.arange(states)
-            weight, squared = (_counted(codes, each, states) for each in (weight, squared))
+            weight, squared = counted(self.channel.encode_reports(reports), records.weights, layout.states[0])
+            reports = np.arange(layout.states[0])
+        else:
+            weight, squared = _weights(records)
         for start in range(0, len(reports), BLOCK_ROWS):
             rows = slice(start, start + BLOCK_ROWS)
             yield Tally(self.channel.moments(reports[rows]), weight[rows], squared[rows])
@@ -174,11 +175,6 @@ def _weights(records: Records) -> tuple[Floats, Floats]:
         ones = np.ones(len(records))
         return ones, ones
     return records.weights, records.weights**2
-
-
-def _counted(codes: NDArray[np.unsignedinteger], weights: Floats, states: int) -> Floats:
-    """The sums of weights over the reports that have each code."""
-    return np.asarray(np.bincount(codes, weights, minlength=states), dtype=np.float64)
 
 
 def _summed(reader: MomentReader, records: Records) -> MomentSums:

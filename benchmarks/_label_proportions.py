@@ -28,6 +28,7 @@ from benchmarks import Measurement
 from benchmarks._peers import PeersUnavailable, environment, run
 
 SEEDS = 10
+FIRST_SEED = 1000  # the rules of "auto" were chosen with small seeds: these are others
 PEER_SEEDS = 3
 METHODS = ("mean-map", "laplacian", "alternating", "bag-likelihood", "bag-classifier", "relabel")
 NUMBERS = ["age", "education_num", "capital_gain", "capital_loss", "hours_per_week"]
@@ -79,7 +80,7 @@ def main() -> Iterator[Measurement]:
         if make is None:
             yield Measurement(f"{name}: accuracy, auto", None, "", at_least=target, skipped="set ASKANCE_DATA")
             continue
-        splits = [make(seed) for seed in range(SEEDS)]
+        splits = [make(seed) for seed in range(FIRST_SEED, FIRST_SEED + SEEDS)]
         ours = yield from of_askance(name, target, splits)
         if python is None:
             yield Measurement(f"{name}: llp-learn", None, skipped=missing)
