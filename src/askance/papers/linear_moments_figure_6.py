@@ -252,18 +252,16 @@ def _claims(found: Experiment) -> list[Finding]:
                 f"{name}: R^2 lost, {mechanism} as published, alpha={MODERATE:g}", "not significant", lost, at_least=0.2
             ),
             Finding.claimed(
-                f"{name}: gained by our fit, {mechanism}, alpha={MODERATE:g}",
-                "",
-                repaired.centred(MODERATE, np.median) - published.centred(MODERATE, np.median),
-                at_least=0.0,
-            ),
-            Finding.claimed(
                 f"{name}: gained by window on {mechanism} with our fit, alpha={MODERATE:g}",
                 "",
                 window.centred(MODERATE) - repaired.centred(MODERATE),
                 at_least=0.05,
             ),
         ]
+        if len(published.scores[0]) > 1:  # one trial of fits that are this noisy proves nothing
+            gained = repaired.centred(MODERATE, np.median) - published.centred(MODERATE, np.median)
+            what = f"{name}: gained by our fit, {mechanism}, alpha={MODERATE:g}"
+            findings.append(Finding.claimed(what, "", gained, at_least=0.0))
     findings += [
         Finding.claimed(
             f"{name}: R^2 gained by window from alpha=1 to {LARGEST:g}",
@@ -324,9 +322,7 @@ def _draw_curves(axis: "Axes", found: Experiment) -> None:
     axis.set_xticks(list(found.curves[0].alphas), [f"{alpha:g}" for alpha in found.curves[0].alphas])
     axis.set(ylim=(FLOOR - 0.06 * low, max(1.12 * top, top + 0.03)), xlabel="privacy parameter α")
     axis.grid(color=MIST, lw=0.8)
-    axis.legend(
-        loc="upper left", fontsize=8.5, frameon=True, framealpha=0.9, edgecolor="none", bbox_to_anchor=(0, 0.94)
-    )
+    axis.legend(loc="upper center", fontsize=8.5, frameon=False, bbox_to_anchor=(0.5, -0.12), ncols=3)
 
 
 def _save(found: list[Experiment], path: Path) -> Path:
