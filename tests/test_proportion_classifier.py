@@ -201,7 +201,7 @@ def test_neither_the_order_of_rows_nor_the_names_of_bags_matter(method):
     np.testing.assert_allclose(first.predict_proba(X), second.predict_proba(X), atol=2e-3)
 
 
-@pytest.mark.parametrize("method", [*LINEAR, "bag-classifier", "relabel"])
+@pytest.mark.parametrize("method", [*LINEAR, "bag-classifier", "relabel", "committee"])
 @pytest.mark.parametrize("classes", [2, 4])
 def test_every_method_learns(method, classes):
     X, y, bags, table = people(1000, 12, classes, seed=1, skew=0.4)
@@ -249,14 +249,14 @@ def test_standard_errors_over_bags_cover():
 
 
 @pytest.mark.parametrize(
-    ("bags", "skew", "expected"), [(200, 1.0, "bag-likelihood"), (10, 1e6, "alternating"), (10, 0.3, "relabel")]
+    ("bags", "skew", "expected"), [(200, 1.0, "bag-likelihood"), (10, 1e6, "alternating"), (10, 0.3, "committee")]
 )
 def test_auto_chooses_by_the_bags(bags, skew, expected):
     X, y, bag, table = people(1000, bags, seed=2, skew=skew)
-    X[:, 2] = np.abs(X[:, 0]) if expected == "relabel" else X[:, 2]
+    X[:, 2] = np.abs(X[:, 0]) if expected == "committee" else X[:, 2]
     fitted = ask.ProportionClassifier(random_state=0).fit(X, bag, table)
     assert fitted.method_ in (expected, "bag-likelihood")
-    if expected != "relabel":  # which must also prove itself on the bags
+    if expected != "committee":  # which must also prove itself on the bags
         assert fitted.method_ == expected
     assert np.mean(fitted.predict(X) == y) > 0.7
 

@@ -32,7 +32,8 @@ from askance.statistics.label_counts import labels_given_counts
 Floats = NDArray[np.float64]
 
 LINEAR = ("mean-map", "laplacian", "alternating", "bag-likelihood")
-METHODS = ("auto", *LINEAR, "bag-classifier", "relabel")
+METHODS = ("auto", *LINEAR, "bag-classifier", "relabel", "committee")
+_OTHER_MEMBERS = ("bag-classifier", "bag-likelihood")  # of a committee, beside relabel
 
 _RANDOM = 2.0  # bags that differ by less than so many times chance tell little beyond their number
 _MANY_BAGS = 10  # bags for each parameter, from which the likelihood needs no help
@@ -55,11 +56,12 @@ class ProportionClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: 
         - "bag-classifier": learns which bag a row came from, and unmixes bags to classes. For bags that differ in their
           proportions widely, and in nothing else.
         - "relabel": any scikit-learn model learns the labels that the counts suggest under the bag-likelihood fit.
+        - "committee": the mean of the probabilities that "relabel", "bag-classifier" and "bag-likelihood" give.
         - "auto": chosen by the bags alone; ``method_`` says which. "bag-likelihood" if there are ten bags for each
           parameter or the bags are nearly pure. Otherwise "alternating" if the proportions differ by less than
-          twice what rows dealt at random would give (chi-square per degree of freedom). Otherwise "relabel" if the
-          bags are worth a hundred labels and its predictions of rows that it did not see make the bags
-          likelier than the bag-likelihood fit does; and else "bag-likelihood".
+          twice what rows dealt at random would give (chi-square per degree of freedom). Otherwise "committee" (with a
+          base_estimator "relabel") if the bags are worth a hundred labels and relabel's predictions of rows that
+          it did not see make the bags likelier than the bag-likelihood fit does; and else "bag-likelihood".
     loss : str, Loss or function
         The linear-odd loss of the mean maps; see :func:`askance.models.own_losses.as_loss`. With more than two classes
         "logistic" is the softmax risk, and another loss sets each class against the others.
@@ -166,8 +168,11 @@ class ProportionClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: 
         problem = ProportionProblem(X, told, loss, ridge, self.fit_intercept, self.smoothness, self.max_iter)
         self.classes_ = _class_array(told.classes)
         self.n_bags_, self.n_rows_ = len(told.labels), len(X)
-        method = _by_the_bags(told, X.shape[1] + self.fit_intercept) if self.method == "auto" else self.method
-        self._forget("coef_", "learner_")
+        method = self.method
+        if method == "auto":
+            flexible = "committee" if self.base_estimator is None else "relabel"
+            method = _by_the_bags(told, X.shape[1] + self.fit_intercept, flexible)
+        self._forget("coef_", "learner_", "committee_")
         self.method_ = method
         self.notes_: tuple[str, ...] = ()
         if method in LINEAR:
@@ -176,6 +181,12 @@ class ProportionClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: 
             self._fit_bag_classifier(X, told)
         else:
             self._relabel(X, problem)
+        if method == "committee" and hasattr(self, "learner_"):
+            asked = {"proportions": proportions, "noise": noise}
+            self.committee_ = tuple(
+                clone(self).set_params(method=other, classes=classes).fit(X, bags, **asked) for other in _OTHER_MEMBERS
+            )
+            self.method_ = method
         if not self.converged_:
             self._note(
                 f"The fit stopped after {self.n_iter_} iterations before it converged: raise max_iter or ridge. A loss "
@@ -298,6 +309,10 @@ class ProportionClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: 
         check_is_fitted(self, "classes_")
         if hasattr(self, "learner_"):
             X = validate_data(self, X, dtype=np.float64, reset=False)
+            if hasattr(self, "committee_"):
+                mine = self.calibration_.apply(class_shares(self.learner_, X, len(self.classes_)))
+                mean: Floats = np.mean([mine, *(member.predict_proba(X) for member in self.committee_)], axis=0)
+                return mean
             if self.method_ == "bag-classifier":
                 return self.calibration_.apply(unmix(self.learner_.predict_proba(X), self.unmixing_))
             return self.calibration_.apply(class_shares(self.learner_, X, len(self.classes_)))
@@ -385,14 +400,14 @@ class ProportionClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: 
             )
 
 
-def _by_the_bags(bags: Bags, parameters: int) -> str:
-    """Choose a method; "relabel" may still fall back to the likelihood."""
+def _by_the_bags(bags: Bags, parameters: int, flexible: str) -> str:
+    """Choose a method; the flexible one may still fall back to the likelihood."""
     free = len(bags.classes) - 1
     if len(bags.labels) >= _MANY_BAGS * parameters * free or bags.told > 0.9:
         return "bag-likelihood"
     if bags.overdispersion < _RANDOM:
         return "alternating"
-    return "relabel" if bags.told * int(bags.sizes.sum()) >= _ENOUGH else "bag-likelihood"
+    return flexible if bags.told * int(bags.sizes.sum()) >= _ENOUGH else "bag-likelihood"
 
 
 def _bag_given_class(bags: Bags) -> Floats:
