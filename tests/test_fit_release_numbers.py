@@ -88,7 +88,9 @@ def test_an_outcome_by_public_covariates(release):
     fitted = ask.IndirectRegressor().fit_release(release, formula="rent ~ age + C(town)")
     assert fitted.parameter_names_ == ("Intercept", "age", "C(town)[T.south]")
     assert np.all(np.abs(fitted.parameters_ - [500, 10, 300]) < 4.5 * fitted.standard_errors_)
+    assert fitted.feature_names_in_.tolist() == ["age", "C(town)[T.south]"]
     numeric = ask.IndirectRegressor().fit_release(release, question="rent", features=["age"])
+    assert numeric.predict(pd.DataFrame({"age": [50.0]})) == pytest.approx(numeric.intercept_ + 50 * numeric.coef_[0])
     assert numeric.coef_[0] == pytest.approx(10, abs=4.5 * numeric.standard_errors_[1])
 
 

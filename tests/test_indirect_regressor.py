@@ -243,11 +243,12 @@ def test_a_combination_is_no_worse_than_its_best_part(mixed):
 def test_waves_may_have_their_columns_in_another_order():
     rng = np.random.default_rng(4)
     first = ask.PrivateRow(BOUNDS, 8.0, outcome="y")
-    other = ask.PrivateRow({"y": (-6, 6), "b": (-3, 3), "a": (-3, 3)}, 8.0, outcome="y")
+    other = ask.PrivateRow({"y": (-6, 6), "b": (-5, 5), "a": (-3, 3)}, 8.0, outcome="y")
     data = [rows(4000, rng), rows(4000, rng)]
     reports = [first.simulate(data[0], rng), other.simulate(data[1][:, ::-1], rng)]
     both = ask.IndirectRegressor([first, other]).fit(reports)
     assert np.all(np.abs(both.parameters_ - TRUTH) < 4.5 * both.standard_errors_)
+    assert both.bounds_.tolist() == [[-3, -5], [3, 5]]  # of a and b: in the order of the coefficients
 
 
 def test_reports_are_scored_as_the_truth_would_be():

@@ -21,6 +21,7 @@ from askance.engines.sources import ArraySource, RecordSource
 from askance.errors import AskanceWarning, InvalidInput, NotAvailable
 from askance.estimators.formula import Formula, FormulaColumns
 from askance.estimators.records import FeatureReader, NumericColumns, checked_columns, records_of
+from askance.estimators.ridge import checked_ridge
 from askance.estimators.saving import JsonModel
 from askance.estimators.softmax_fit import SoftmaxFit, SoftmaxProblem, parameter_names
 from askance.estimators.summary import Summary, standard_errors, summarise
@@ -221,7 +222,7 @@ class IndirectClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: ig
         intercept: bool,
         weighted: bool,
     ) -> Self:
-        ridge = None if self.ridge == "auto" else float(self.ridge)
+        ridge = checked_ridge(self.ridge)
         method: Any = self.method
         problem = SoftmaxProblem(channel, method, ridge, intercept, names, self.max_iter)
         self._keep(problem.fit(source, engine), channel, names, intercept, weighted)
@@ -304,10 +305,7 @@ class IndirectClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: ig
             raise InvalidInput(f"covariance={self.covariance!r}", "'auto', 'information' or 'sandwich'")
         if self.covariance == "information" and self.method == "moments":
             raise InvalidInput("covariance='information' with method='moments'", "'sandwich'")
-        if not isinstance(self.ridge, str) or self.ridge != "auto":
-            number = self.ridge if isinstance(self.ridge, int | float | np.number) else np.nan
-            if not 0 <= number < np.inf:
-                raise InvalidInput(f"ridge={self.ridge!r}", "'auto', 0 or a positive number")
+        checked_ridge(self.ridge)
         if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
             raise InvalidInput(f"max_iter={self.max_iter!r}", "at least 1")
 

@@ -14,18 +14,16 @@ from askance.channels.private_number import PrivateNumber
 from askance.channels.private_row import PrivateRow
 from askance.engines.base import Engine, running
 from askance.engines.local import LocalEngine
-from askance.engines.sources import ArraySource, RecordSource
+from askance.engines.sources import ArraySource
 from askance.errors import AskanceWarning, InvalidInput
-from askance.estimators.formula import Formula, FormulaColumns
 from askance.estimators.numbers import number
-from askance.estimators.records import FeatureReader, NumericColumns, checked_columns, records_of
+from askance.estimators.ridge import checked_ridge
 from askance.estimators.saving import JsonModel
 from askance.estimators.summary import Summary, standard_errors, summarise
+from askance.estimators.wave_reading import WaveReader, outcome_wave
 from askance.estimators.waves import Wave, WaveFit, fit_waves
 from askance.releases.release import Release, read_release
 from askance.statistics.base import Records
-from askance.statistics.features import FeatureMoments
-from askance.statistics.second_moments import HiddenOutcome, HiddenRows
 
 Floats = NDArray[np.float64]
 
@@ -134,7 +132,8 @@ class IndirectRegressor(JsonModel, RegressorMixin, BaseEstimator):  # type: igno
                 )
             codes = channel.encode_reports(X)
             weights = None if sample_weight is None else _check_sample_weight(sample_weight, codes[:, None])
-            return self._rows_wave(channel, ArraySource(Records(np.empty((len(codes), 0)), codes, _positive(weights))))
+            records = Records(np.empty((len(codes), 0)), codes, _positive(weights))
+            return self._reader.of_rows(channel, ArraySource(records))
         if channel is not None and not isinstance(channel, PrivateNumber):
             raise InvalidInput(f"channel={channel!r}", "a PrivateRow, a PrivateNumber, or a list of such")
         if y is None and channel is not None:
@@ -149,13 +148,18 @@ class IndirectRegressor(JsonModel, RegressorMixin, BaseEstimator):  # type: igno
             codes = channel.encode_reports(y)
         if len(codes) != len(X):
             raise InvalidInput(f"{len(X)} rows of features and {len(codes)} reports", "one report for each row")
-        names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(X.shape[1])])
+        named = hasattr(self, "feature_names_in_")
+        names = self.feature_names_in_ if named else [f"x{i}" for i in range(X.shape[1])]
         weights = _positive(None if sample_weight is None else _check_sample_weight(sample_weight, X))
         public = X if channel is not None else np.column_stack([X, codes])
         mean = np.average(public, axis=0, weights=weights)
         spread = np.sqrt(np.average((public - mean) ** 2, axis=0, weights=weights))
         source = ArraySource(Records(X, codes, weights))
-        return _outcome_wave(channel, source, (*map(str, names), self._outcome_name()), mean, spread)
+        return outcome_wave(channel, source, (*map(str, names), self._outcome_name()), mean, spread, named)
+
+    @property
+    def _reader(self) -> WaveReader:
+        return WaveReader(self.outcome, self.features, self.fit_intercept)
 
     def _outcome_name(self) -> str:
         """What the outcome is called where features are public: as told, or as rows that are hidden beside call it."""
@@ -197,86 +201,13 @@ class IndirectRegressor(JsonModel, RegressorMixin, BaseEstimator):  # type: igno
             raise InvalidInput(f"formula={formula!r} and features={features!r}", "one of them")
         opened = [item if isinstance(item, Release) else read_release(item) for item in several]
         with running(engine) as where:
-            waves = [self._release_wave(item, where, question, formula, features, weight) for item in opened]
+            waves = [self._reader.of_release(item, where, question, formula, features, weight) for item in opened]
             return self._fit_waves(waves, where)
 
-    def _release_wave(
-        self,
-        release: Release,
-        engine: Engine,
-        question: str | None,
-        formula: str | None,
-        features: Sequence[str] | None,
-        weight: str | None,
-    ) -> Wave:
-        left = None if formula is None else Formula(formula).sides()[0]
-        asked = _asked(release, question, left)
-        channel = release.question(asked).channel
-        if isinstance(channel, PrivateRow):
-            outcome, chosen = self.outcome, features
-            if formula is not None:
-                outcome, chosen = self._plain_formula(formula)
-            source = records_of(release, asked, NumericColumns(()), weight)
-            return self._rows_wave(channel, engine.hold(source), outcome, chosen)
-        if not isinstance(channel, PrivateNumber):
-            raise InvalidInput(
-                f"the question {asked!r} is hidden by {channel!r}",
-                "a row or a number with public bounds",
-                "For answers out of a list of choices use IndirectClassifier.",
-            )
-        reader: FeatureReader
-        if self.outcome not in (None, asked):
-            raise InvalidInput(f"outcome={self.outcome!r} for the question {asked!r}", "the same, or none")
-        if formula is None:
-            covariates = [c.name for c in release.header.covariates if c.name != weight]
-            names = next(chosen for chosen in (features, self.features, covariates) if chosen is not None)
-            reader = NumericColumns(checked_columns(release, names))
-        else:
-            reader = FormulaColumns.learn(Formula(formula), release, engine)
-            if not reader.intercept and self.fit_intercept:
-                raise InvalidInput(f"the formula {formula!r} without an intercept", "fit_intercept=False")
-        held = engine.hold(records_of(release, asked, reader, weight))
-        moments = engine.reduce(FeatureMoments(len(reader.names), intercept=True), held)
-        if not moments.weight > 0:
-            raise InvalidInput("a release without rows of positive weight", "at least one report")
-        mean = moments.second[0, 1:] / moments.weight
-        spread = np.sqrt(np.maximum(np.diag(moments.second)[1:] / moments.weight - mean**2, 0.0))
-        return _outcome_wave(channel, held, (*reader.names, asked), mean, spread)
-
-    def _plain_formula(self, formula: str) -> tuple[str, list[str]]:
-        """The outcome and the features of a formula over hidden columns."""
-        left, right = Formula(formula).sides()
-        terms = [term for term in right if str(term) != "1"]
-        if self.fit_intercept and all(str(term) != "1" for term in right):
-            raise InvalidInput(f"the formula {formula!r} without an intercept", "fit_intercept=False")
-        if any(len(term.factors) != 1 or term.factors[0].eval_method.value != "lookup" for term in terms):
-            raise InvalidInput(
-                f"the formula {formula!r}",
-                "plain names of hidden columns joined by +: only their own products can be told from the reports",
-            )
-        return left, [str(term) for term in terms]
-
-    def _rows_wave(
-        self, channel: PrivateRow, source: RecordSource, outcome: str | None = None, features: Any = None
-    ) -> Wave:
-        columns = list(channel.bounds.names)
-        target = outcome or self.outcome or channel.outcome or columns[-1]
-        wanted = features if features is not None else self.features
-        used = [name for name in columns if name != target] if wanted is None else list(wanted)
-        strangers = [name for name in [*used, target] if name not in columns]
-        if strangers or target in used or len({*used}) < len(used):
-            raise InvalidInput(
-                f"the outcome {target!r} and the features {', '.join(map(repr, used))}",
-                f"an outcome and other columns out of {', '.join(columns)}",
-            )
-        selection = np.zeros((len(used) + 2, len(columns) + 1))
-        selection[np.arange(len(used) + 2), [0, *(columns.index(name) + 1 for name in [*used, target])]] = 1.0
-        return Wave(channel, HiddenRows(channel), source, (*used, target), selection)
-
     def _fit_waves(self, waves: list[Wave], engine: Engine) -> Self:
-        ridge = None if self.ridge == "auto" else float(self.ridge)
+        ridge = checked_ridge(self.ridge)
         fit = fit_waves(waves, engine, ridge, self.fit_intercept)
-        names, named = waves[0].names, hasattr(self, "feature_names_in_")
+        names = waves[0].names
         self.intercept_ = float(fit.parameters[0]) if self.fit_intercept else 0.0
         self.coef_ = fit.parameters[int(self.fit_intercept) :].copy()
         self.parameters_ = fit.parameters
@@ -291,7 +222,7 @@ class IndirectRegressor(JsonModel, RegressorMixin, BaseEstimator):  # type: igno
         self.bounds_ = _bounds(waves)
         self.feature_names_in_ = np.array(names[:-1], dtype=object)
         self.n_features_in_ = len(names) - 1
-        if not any(isinstance(wave.channel, PrivateRow) for wave in waves) and not named:
+        if not any(wave.named for wave in waves):
             del self.feature_names_in_
         self.notes_ = _notes(fit, waves, automatic=ridge is None)
         for note in self.notes_:
@@ -299,10 +230,7 @@ class IndirectRegressor(JsonModel, RegressorMixin, BaseEstimator):  # type: igno
         return self
 
     def _check_parameters(self) -> None:
-        if not isinstance(self.ridge, str) or self.ridge != "auto":
-            usable = isinstance(self.ridge, int | float | np.number) and not isinstance(self.ridge, bool)
-            if not usable or not 0 <= float(self.ridge) < np.inf:
-                raise InvalidInput(f"ridge={self.ridge!r}", "'auto', 0 or a positive number")
+        checked_ridge(self.ridge)
         if not isinstance(self.fit_intercept, bool | np.bool_):
             raise InvalidInput(f"fit_intercept={self.fit_intercept!r}", "True or False")
         if isinstance(self.features, str):
@@ -409,21 +337,11 @@ def _bounds(waves: Sequence[Wave]) -> Floats | None:
     for wave in waves:
         if isinstance(wave.channel, PrivateRow):
             bounds = wave.channel.bounds
-            chosen = [bounds.names.index(name) for name in wave.names[:-1]]
+            # In the order of the first wave, which is that of the coefficients.
+            chosen = [bounds.names.index(name) for name in waves[0].names[:-1]]
             lower.append([bounds.lower[number] for number in chosen])
             upper.append([bounds.upper[number] for number in chosen])
     return np.array([np.min(lower, axis=0), np.max(upper, axis=0)]) if lower else None
-
-
-def _outcome_wave(
-    channel: PrivateNumber | None, source: RecordSource, names: tuple[str, ...], mean: Floats, spread: Floats
-) -> Wave:
-    """Public features, standardised by their mean and spread, with an outcome that is hidden, or public too."""
-    centre, scale = mean.tolist(), np.where(spread > 0, spread, 1.0).tolist()
-    if channel is not None:
-        centre, scale = [*centre, channel.centre], [*scale, channel.half]
-    reader = HiddenOutcome(channel, tuple(centre), tuple(scale))
-    return Wave(channel, reader, source, names, np.eye(reader.width))
 
 
 def _positive(weights: Any) -> Floats | None:
@@ -431,12 +349,3 @@ def _positive(weights: Any) -> Floats | None:
         raise InvalidInput("sample weights that are negative, or all zero", "weights of zero or more")
     checked: Floats | None = weights
     return checked
-
-
-def _asked(release: Release, question: str | None, left: str | None) -> str:
-    """The question that is meant: by name, by the left side of a formula, or the only one that hides numbers."""
-    if question is None and left is None:
-        numbers = [asked for asked in release.header.questions if asked.hides_numbers]
-        if len(numbers) == 1:
-            return numbers[0].name
-    return release.header.question_about(question, left).name

@@ -14,6 +14,7 @@ from askance.channels.alphabet import as_labels
 from askance.errors import AskanceWarning, InvalidInput, NotAvailable
 from askance.estimators.mean_operator_fit import LinearFit, MeanOperatorProblem
 from askance.estimators.mean_operators import mean_operator
+from askance.estimators.ridge import checked_ridge
 from askance.estimators.saving import JsonModel
 from askance.estimators.summary import Summary, standard_errors, summarise
 from askance.models.losses import Logistic, Loss
@@ -71,7 +72,7 @@ class MeanOperatorClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type
 
     References
     ----------
-    Patrini, Nielsen, Nock & Carioni, theorem 3 and Meta-Algorithm 1.
+    Patrini, Nielsen & Nock (2015), theorem 3 and Meta-Algorithm 1.
     """
 
     def __init__(
@@ -175,12 +176,7 @@ class MeanOperatorClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type
             raise InvalidInput(
                 f"regulariser={self.regulariser!r}", "a function that returns a value and a gradient", "Or use ridge."
             )
-        if isinstance(self.ridge, str) and self.ridge == "auto":
-            return loss, None
-        number = self.ridge if isinstance(self.ridge, int | float | np.number) else np.nan
-        if not 0 <= number < np.inf:
-            raise InvalidInput(f"ridge={self.ridge!r}", "'auto', 0 or a positive number")
-        return loss, float(number)
+        return loss, checked_ridge(self.ridge)
 
     # -- using the model -----------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from askance.errors import AskanceWarning, InvalidInput, NotAvailable
 from askance.estimators.bags import Bags, read_bags
 from askance.estimators.proportion_fit import LinearResult, ProportionProblem
 from askance.estimators.released_bags import bags_of_release
+from askance.estimators.ridge import checked_ridge
 from askance.estimators.saving import JsonModel
 from askance.estimators.summary import Summary, standard_errors, summarise
 from askance.models.own_losses import as_loss
@@ -109,8 +110,8 @@ class ProportionClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: 
 
     References
     ----------
-    Quadrianto, Smola, Caetano & Le (2009). Patrini, Nock, Rivera & Caetano (2014). Patrini, Nielsen, Nock & Carioni
-    (2016), section 3.
+    Quadrianto, Smola, Caetano & Le (2009). Patrini, Nock, Rivera & Caetano (2014). Patrini, Nielsen & Nock
+    (2015), section 3.
     """
 
     def __init__(
@@ -164,7 +165,7 @@ class ProportionClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: 
             raise InvalidInput("no proportions", "those of every bag; only a release can do without")
         told = read_bags(bags, proportions, classes, noise, len(X))
         told.check_identifiable()
-        ridge = None if self.ridge == "auto" else float(self.ridge)
+        ridge = checked_ridge(self.ridge)
         problem = ProportionProblem(X, told, loss, ridge, self.fit_intercept, self.smoothness, self.max_iter)
         self.classes_ = _class_array(told.classes)
         self.n_bags_, self.n_rows_ = len(told.labels), len(X)
@@ -276,10 +277,6 @@ class ProportionClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: 
     def _checked_loss(self) -> Any:
         if self.method not in METHODS:
             raise InvalidInput(f"method={self.method!r}", f"one of {', '.join(METHODS)}")
-        if not isinstance(self.ridge, str) or self.ridge != "auto":
-            number = self.ridge if isinstance(self.ridge, int | float | np.number) else np.nan
-            if not 0 <= number < np.inf:
-                raise InvalidInput(f"ridge={self.ridge!r}", "'auto', 0 or a positive number")
         if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
             raise InvalidInput(f"max_iter={self.max_iter!r}", "at least 1")
         if not 0 < self.smoothness < np.inf:

@@ -27,7 +27,8 @@ _REWEIGHTED = 2  # how often waves are weighted anew, by their noise about the l
 class Wave:
     """Reports of one channel: how to read them, where they are, and which of their columns the model uses.
 
-    ``names`` are the features and, last, the outcome; ``chosen`` selects (1, names) out of the reader's own columns.
+    ``names`` are the features and, last, the outcome; ``chosen`` selects (1, names) out of the reader's own columns;
+    ``named`` is whether the names are the data's own, or made up for an array without any.
     """
 
     channel: PrivateRow | PrivateNumber | None
@@ -35,6 +36,7 @@ class Wave:
     source: RecordSource
     names: tuple[str, ...]
     chosen: Floats
+    named: bool = True
 
     @property
     def to_units(self) -> Floats:
