@@ -10,7 +10,7 @@ from scipy import stats
 
 from askance.entropy import rounded_noise
 from askance.entropy.bits import GeneratorBits, system_bits
-from askance.entropy.noise import _happens, discrete_gaussian, discrete_laplace, discrete_laplace_variance
+from askance.entropy.noise import discrete_gaussian, discrete_laplace, discrete_laplace_variance, happens
 from askance.entropy.random_bits import RandomIntegers
 from askance.entropy.rounded_noise import rounded_gaussian, rounded_gaussian_variance, rounded_radial
 
@@ -109,7 +109,7 @@ def test_variances_by_their_definition():
 @pytest.mark.parametrize("exponent", [Fraction(0), Fraction(1, 3), Fraction(1), Fraction(9, 4)])
 def test_a_coin_of_an_exponential(exponent):
     draw = RandomIntegers(bits(5))
-    heads = sum(_happens(exponent.numerator, exponent.denominator, draw) for _ in range(20_000))
+    heads = sum(happens(exponent.numerator, exponent.denominator, draw) for _ in range(20_000))
     assert heads / 20_000 == pytest.approx(math.exp(-exponent), abs=5 * 0.5 / math.sqrt(20_000))
 
 
@@ -143,7 +143,7 @@ def test_digits_are_drawn_until_the_rounding_is_clear():
         digits = int(Decimal("-0.5").exp().scaleb(places))
     for next_digits, expected in ((0, 1), (10**places - 1, 0)):  # a smaller number has a larger logarithm
         uniform = rounded_noise._Uniform.drawn(Scripted(digits, next_digits))
-        size = rounded_noise._rounded(
+        size = rounded_noise.rounded_sizes(
             lambda u=uniform: [(-u.bounds[1].ln(), -u.bounds[0].ln())], Fraction(1), [uniform]
         )
         assert size == [expected]
@@ -153,7 +153,7 @@ def test_digits_are_drawn_until_the_rounding_is_clear():
 def test_a_pair_on_the_edge_of_the_disc_is_refined():
     places = rounded_noise._PLACES
     edge = 10**places - 1  # 0.999...9
-    pair = rounded_noise._NormalPair.drawn(Scripted(edge, 0, 0, 0))
+    pair = rounded_noise.NormalPair.drawn(Scripted(edge, 0, 0, 0))
     assert pair.places == 2 * places
     assert [low <= high for low, high in pair.sizes()] == [True, True]
 

@@ -114,7 +114,7 @@ class Alphabet:
             return self._look_up(column)  # in 64 signed bits the largest would become negative numbers
         out = np.empty(column.shape[0], dtype=code_type(len(self)))
         numbers = column.view(np.uint8) if column.dtype.kind == "b" else column
-        if not _subtract_first(numbers, np.int64(first), np.uint64(len(self)), out):
+        if not subtract_first(numbers, np.int64(first), np.uint64(len(self)), out):
             self._refuse(column, np.isin(numbers, self.array, invert=True))
         return out
 
@@ -190,7 +190,7 @@ def _fits(first: int, count: int) -> bool:
 
 
 @compiled
-def _subtract_first(values, first, states, out):  # type: ignore[no-untyped-def]
+def subtract_first(values, first, states, out):  # type: ignore[no-untyped-def]
     # One pass, without branches, that checks and converts: a label below the first one becomes, unsigned, a
     # very large code.
     largest = np.uint64(0)

@@ -2,8 +2,12 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
+
+from askance.errors import InvalidInput
+
+HOWEVER_FAR_APART = ", however far apart"
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,11 @@ class Guarantee:
 
     def in_words(self) -> str:
         """Say it to somebody who has never heard of epsilon."""
+        if math.isinf(self.epsilon) and HOWEVER_FAR_APART in self.neighbours:
+            return (
+                "Noise was added to numbers that have no public bounds: two of them can be so far apart that no noise "
+                "hides which is the truth. There is no formal privacy guarantee."
+            )
         if math.isinf(self.epsilon):
             return (
                 "Some reports can only come from one truth: who gives such a report reveals the answer. "
@@ -55,6 +64,7 @@ class Guarantee:
             return (
                 f"A report can change the odds between two truths by a factor of up to {odds}. "
                 "That is next to no protection: an even guess can become practical certainty."
+                f"{self._attribute_in_words()}"
             )
         return (
             f"A report can change the odds between two truths by a factor of at most {odds}. "
@@ -62,6 +72,40 @@ class Guarantee:
             "of the truth, whatever is reported and whatever else is known, as long as only the respondent knows how "
             "chance fell (the coin, the card, the harmless answer). "
             f"Asking the same person m times multiplies epsilon ({self.epsilon:.3g}) by m."
+        )
+
+    def _attribute_in_words(self) -> str:
+        worst = max(self.per_attribute or (math.inf,))
+        if math.isinf(worst) or len(self.per_attribute or ()) < 2 or worst == self.epsilon:
+            return ""
+        certainty = 1 / (1 + math.exp(-worst))
+        odds = f"{math.exp(worst):.4g}" if worst < 50 else f"e^{worst:.4g}"
+        sure = f"at most {100 * certainty:.4g}% sure" if certainty < 0.99995 else "practically certain"
+        return (
+            f" Of each part alone at most epsilon {worst:.4g} is given away: it changes the odds by a factor of up to "
+            f"{odds}, and makes an even guess {sure}."
+        )
+
+    def repeated(self, times: int) -> "Guarantee":
+        """Return what is left after so many independent reports about the same truth: every level is multiplied.
+
+        Examples
+        --------
+        >>> from askance import Warner
+        >>> print(Warner(0.75).guarantee.repeated(3))
+        epsilon 3.296, protects one answer, reported 3 times (any two answers of one person)
+        """
+        if isinstance(times, bool) or not isinstance(times, int) or times < 1:
+            raise InvalidInput(f"times={times!r}", "how many reports: a whole number of at least 1")
+        if times == 1:
+            return self
+        each = None if self.per_attribute is None else tuple(times * level for level in self.per_attribute)
+        return replace(
+            self,
+            epsilon=times * self.epsilon,
+            delta=min(1.0, times * self.delta),
+            protects=f"{self.protects}, reported {times} times",
+            per_attribute=each,
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -69,7 +69,12 @@ class Fields:
             )
         # Field by field, and not where the type itself keeps the limit: a pass over all reports should cost little.
         whole = np.iinfo(array.dtype).max + 1 if array.dtype.kind == "u" else None
-        fields = zip(array.reshape(len(array), len(self.states)).T, self.states, strict=True)
+        same = len({*self.states}) == 1
+        fields = (
+            [(array.reshape(-1), self.states[0])]
+            if same
+            else zip(array.reshape(len(array), len(self.states)).T, self.states, strict=True)
+        )
         if array.size and any(most != whole and (field.min() < 0 or field.max() >= most) for field, most in fields):
             raise InvalidInput(
                 f"reports up to {array.max()}", f"numbers from 0, below {', '.join(map(str, sorted({*self.states})))}"
@@ -123,6 +128,32 @@ class Bits:
         _count_bytes(packed, seen)
         bits_of = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
         return len(packed), (seen @ bits_of).reshape(-1)[: self.count]
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers in double precision: an array of shape (n, count)."""
+
+    count: int
+
+    @cached_property
+    def arrow_type(self) -> pa.DataType:
+        return pa.binary(8 * self.count)
+
+    def check(self, reports: Any) -> NDArray[Any]:
+        array = np.ascontiguousarray(reports, dtype="<f8")
+        if array.ndim != 2 or array.shape[1] != self.count or not np.isfinite(array).all():
+            raise InvalidInput(
+                f"reports of shape {array.shape}, or such that are not finite", f"numbers of shape (n, {self.count})"
+            )
+        return array
+
+    def to_arrow(self, reports: NDArray[Any]) -> pa.Array:
+        packed = self.check(reports)
+        return pa.Array.from_buffers(self.arrow_type, len(packed), [None, pa.py_buffer(packed)])
+
+    def from_arrow(self, column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
+        return self.check(_bytes_of(column, self.arrow_type).view("<f8").reshape(-1, self.count))
 
 
 @compiled

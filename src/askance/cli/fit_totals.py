@@ -10,33 +10,6 @@ if TYPE_CHECKING:
     from askance.releases.mean_operator_release import MeanOperatorRelease
 
 
-_FOR_TOTALS = {"features", "id_column", "loss"}
-_FOR_REPORTS = {"study", "formula", "question", "method", "covariance", "weight", "engine", "report"}
-_SPELLING = {"id_column": "id"}
-
-
-def is_mean_operator(data: str) -> bool:
-    """Whether a file is meant to be the release of a mean operator: these are JSON, all others are not."""
-    return Path(data).suffix.lower() == ".json"
-
-
-def check_options(context: typer.Context, totals: bool) -> None:
-    """Refuse options that were given and would be passed over."""
-    from askance.errors import InvalidInput
-
-    given = {name for name in context.params if _was_given(context, name)}
-    useless = sorted(given & (_FOR_REPORTS if totals else _FOR_TOTALS))
-    if useless:
-        names = ", ".join(f"--{_SPELLING.get(name, name)}" for name in useless)
-        kind = "a mean operator" if totals else "reports: they are for a mean operator (JSON)"
-        raise InvalidInput(f"{names}, which {'have' if len(useless) > 1 else 'has'} no meaning for {kind}")
-
-
-def _was_given(context: typer.Context, name: str) -> bool:
-    source = context.get_parameter_source(name)
-    return source is not None and source.name not in ("DEFAULT", "DEFAULT_MAP")
-
-
 def fit_totals(
     data: str,
     *,
@@ -79,24 +52,18 @@ def fit_totals(
 def _fitted(
     release: "MeanOperatorRelease", path: Path, id_column: str, loss: str, ridge: str | float
 ) -> "tuple[MeanOperatorClassifier, list[str]]":
-    import warnings
-
     import pandas as pd
 
-    from askance.errors import AskanceWarning
+    from askance.cli.warned import noted
     from askance.estimators.mean_operator_classifier import MeanOperatorClassifier
     from askance.releases.people import PeopleFeatures
 
     public = PeopleFeatures.read(path, id_column, release.columns)
     release.check_features(public.ids, public.columns, public.values)
     named = pd.DataFrame(public.values, columns=list(public.columns))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", AskanceWarning)
+    with noted() as notes:
         model = MeanOperatorClassifier(loss, ridge, fit_intercept=release.intercept).fit(named, release)
-    for warning in caught:
-        if not issubclass(warning.category, AskanceWarning):
-            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-    return model, [str(warning.message) for warning in caught if issubclass(warning.category, AskanceWarning)]
+    return model, notes
 
 
 def _account(

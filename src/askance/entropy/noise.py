@@ -24,7 +24,7 @@ def discrete_laplace(scale: Fraction, count: int, source: BitSource) -> list[int
     3
     """
     draw = RandomIntegers(source)
-    return [_laplace(scale.numerator, scale.denominator, draw) for _ in range(count)]
+    return [laplace_number(scale.numerator, scale.denominator, draw) for _ in range(count)]
 
 
 def discrete_gaussian(variance: Fraction, count: int, source: BitSource) -> list[int]:
@@ -38,9 +38,7 @@ def discrete_gaussian(variance: Fraction, count: int, source: BitSource) -> list
     3
     """
     draw = RandomIntegers(source)
-    # The proposal is about as wide as what is wanted: five in eight are accepted, whatever the variance.
-    width = math.isqrt(variance.numerator // variance.denominator) + 1
-    return [_gaussian(variance, width, draw) for _ in range(count)]
+    return [gaussian_number(variance, draw) for _ in range(count)]
 
 
 def discrete_laplace_variance(scale: Fraction) -> float:
@@ -57,31 +55,41 @@ def discrete_laplace_variance(scale: Fraction) -> float:
     return 0.5 / math.sinh(half) ** 2 if half < 350 else 0.0
 
 
-def _laplace(numerator: int, denominator: int, draw: RandomIntegers) -> int:
+def geometric(numerator: int, denominator: int, draw: RandomIntegers) -> int:
+    """Draw g = 0, 1, ... with P(g) proportional to exp(-g denominator / numerator)."""
     while True:
         # u + numerator v has a geometric law with exp(-1 / numerator): v counts whole units, u the rest.
         u = draw.below(numerator)
-        if not _happens(u, numerator, draw):
-            continue
-        v = 0
-        while _happens(1, 1, draw):
-            v += 1
-        size = (u + numerator * v) // denominator
+        if happens(u, numerator, draw):
+            break
+    v = 0
+    while happens(1, 1, draw):
+        v += 1
+    return (u + numerator * v) // denominator
+
+
+def laplace_number(numerator: int, denominator: int, draw: RandomIntegers) -> int:
+    """Draw one discrete Laplace number of scale numerator / denominator."""
+    while True:
+        size = geometric(numerator, denominator, draw)
         negative = draw.bits(1)
         if size or not negative:  # else zero would come up twice
             return -size if negative else size
 
 
-def _gaussian(variance: Fraction, width: int, draw: RandomIntegers) -> int:
+def gaussian_number(variance: Fraction, draw: RandomIntegers) -> int:
+    """Draw one discrete Gaussian number."""
+    # The proposal is about as wide as what is wanted: five in eight are accepted, whatever the variance.
+    width = math.isqrt(variance.numerator // variance.denominator) + 1
     while True:
-        z = _laplace(width, 1, draw)
+        z = laplace_number(width, 1, draw)
         gap = abs(z) - variance / width
         loss = gap * gap / (2 * variance)
-        if _happens(loss.numerator, loss.denominator, draw):
+        if happens(loss.numerator, loss.denominator, draw):
             return z
 
 
-def _happens(numerator: int, denominator: int, draw: RandomIntegers) -> bool:
+def happens(numerator: int, denominator: int, draw: RandomIntegers) -> bool:
     """Toss a coin that is true with probability exp(-numerator / denominator)."""
     for _ in range(numerator // denominator):
         if not _happens_within_one(1, 1, draw):

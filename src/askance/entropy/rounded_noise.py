@@ -37,8 +37,8 @@ def rounded_gaussian(deviation: Fraction, count: int, source: BitSource) -> list
     draw = RandomIntegers(source)
     numbers: list[int] = []
     while len(numbers) < count:
-        pair = _NormalPair.drawn(draw)
-        numbers += _signed(_rounded(pair.sizes, deviation, [pair]), draw)
+        pair = NormalPair.drawn(draw)
+        numbers += _signed(rounded_sizes(pair.sizes, deviation, [pair]), draw)
     return numbers[:count]
 
 
@@ -55,7 +55,7 @@ def rounded_radial(scale: Fraction, count: int, source: BitSource) -> list[int]:
     4
     """
     draw = RandomIntegers(source)
-    pairs = [_NormalPair.drawn(draw) for _ in range(-(-count // 2))]
+    pairs = [NormalPair.drawn(draw) for _ in range(-(-count // 2))]
     waits = [_Uniform.drawn(draw) for _ in range(count)]  # -log of each is exponential; together they are the radius
 
     def sizes() -> list[Bounds]:
@@ -64,7 +64,7 @@ def rounded_radial(scale: Fraction, count: int, source: BitSource) -> list[int]:
         radius = [-sum((wait.bounds[1 - end].ln() for wait in waits), Decimal(0)) for end in (0, 1)]
         return [(a * radius[0] / length[1], b * radius[1] / length[0]) for a, b in normals]
 
-    return _signed(_rounded(sizes, scale, [*pairs, *waits]), draw)
+    return _signed(rounded_sizes(sizes, scale, [*pairs, *waits]), draw)
 
 
 def rounded_gaussian_variance(deviation: Fraction) -> float:
@@ -83,13 +83,23 @@ def rounded_gaussian_variance(deviation: Fraction) -> float:
     return sum((2 * k - 1) * math.erfc((k - 0.5) / (sigma * math.sqrt(2))) for k in range(1, 60))
 
 
-class _Refinable(Protocol):
+class Refinable(Protocol):
+    """A random number of which some digits are known."""
+
     @property
     def places(self) -> int:
         """How many digits are known."""
 
     def refine(self) -> None:
         """Draw as many again."""
+
+
+class UniformNumber(Refinable, Protocol):
+    """A uniform number in (0, 1)."""
+
+    @property
+    def bounds(self) -> Bounds:
+        """Between which numbers it lies."""
 
 
 @dataclass
@@ -114,24 +124,28 @@ class _Uniform:
 
 
 @dataclass
-class _NormalPair:
+class NormalPair:
     """The sizes of two independent standard normal numbers, by Marsaglia's polar method.
 
     (u, v) is uniform in a quarter of the unit disc and s = u^2 + v^2; the sizes are u and v times
     sqrt(-2 log(s) / s), which falls with s.
     """
 
-    u: _Uniform
-    v: _Uniform
+    u: UniformNumber
+    v: UniformNumber
 
     @classmethod
     def drawn(cls, draw: RandomIntegers) -> Self:
         while True:
             pair = cls(_Uniform.drawn(draw), _Uniform.drawn(draw))
-            while (inside := pair._is_inside()) is None:
-                pair.refine()
-            if inside:
+            if pair.is_surely_inside():
                 return pair
+
+    def is_surely_inside(self) -> bool:
+        """Whether s < 1; draws digits until it is known."""
+        while (inside := self._is_inside()) is None:
+            self.refine()
+        return inside
 
     @property
     def places(self) -> int:
@@ -164,7 +178,7 @@ def _enough(places: int) -> Any:
     return localcontext(Context(prec=2 * places + _SPARE, rounding=ROUND_HALF_EVEN))
 
 
-def _rounded(sizes: Callable[[], list[Bounds]], scale: Fraction, inputs: Sequence[_Refinable]) -> list[int]:
+def rounded_sizes(sizes: Callable[[], list[Bounds]], scale: Fraction, inputs: Sequence[Refinable]) -> list[int]:
     """Round scale times the sizes; draw more digits of what they are computed from until it is clear how."""
     while True:
         places = max(each.places for each in inputs)

@@ -5,7 +5,7 @@ indicators of their levels; then each row is divided by its 2-norm.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,22 +56,39 @@ class LabelledSet:
         return self.features[told], self.labels[told], self.features[hidden], self.labels[hidden]
 
 
-def adult() -> LabelledSet:
-    """Adult, 48,842 people of the census of 1994 and whether they earn more than 50,000 dollars; or a stand-in."""
+class AdultTable(NamedTuple):
+    """The census of 1994: a block of numbers for each column, ready for a model, and the columns as they are."""
+
+    blocks: dict[str, Floats]
+    raw: Any
+    source: str = "Adult (Becker & Kohavi 1996, UCI)"
+
+    def features(self, *without: str) -> Floats:
+        """All blocks side by side, except some."""
+        return np.column_stack([block for name, block in self.blocks.items() if name not in without])
+
+
+def adult_table() -> AdultTable | None:
+    """Adult, if it is on this machine: numbers standardised, categories as indicators of their levels."""
     path = found("adult/adult.parquet")
     if path is None:
-        return _made_up()
+        return None
     import pyarrow.parquet as pq
 
     table = pq.read_table(path)
-    numbers = np.column_stack([table[name].to_numpy().astype(float) for name in ADULT_NUMBERS])
-    for name in ADULT_AMOUNTS:
-        column = ADULT_NUMBERS.index(name)
-        numbers[:, column] = np.log1p(numbers[:, column])
-    levels = [_indicators(table[name].to_pylist()) for name in ADULT_CATEGORIES]
-    labels = np.where(np.asarray(table["income"].to_pylist()) == ">50K", 1, -1)
-    source = "Adult (Becker & Kohavi 1996, UCI)"
-    return LabelledSet("Adult", source, _of_length_one(np.column_stack([_standardised(numbers), *levels])), labels)
+    numbers = {name: table[name].to_numpy().astype(float) for name in ADULT_NUMBERS}
+    amounts = {name: np.log1p(numbers[name]) for name in ADULT_AMOUNTS}
+    blocks = {name: standardised(column) for name, column in (numbers | amounts).items()}
+    return AdultTable(blocks | {name: _indicators(table[name].to_pylist()) for name in ADULT_CATEGORIES}, table)
+
+
+def adult() -> LabelledSet:
+    """Adult, 48,842 people of the census of 1994 and whether they earn more than 50,000 dollars; or a stand-in."""
+    table = adult_table()
+    if table is None:
+        return _made_up()
+    labels = np.where(np.asarray(table.raw["income"].to_pylist()) == ">50K", 1, -1)
+    return LabelledSet("Adult", table.source, _of_length_one(table.features()), labels)
 
 
 def breast_cancer() -> LabelledSet:
@@ -80,7 +97,7 @@ def breast_cancer() -> LabelledSet:
 
     features, benign = load_breast_cancer(return_X_y=True)
     source = "breast cancer (Wolberg et al. 1995, UCI)"
-    return LabelledSet("breast cancer", source, _of_length_one(_standardised(features)), np.where(benign, -1, 1))
+    return LabelledSet("breast cancer", source, _of_length_one(standardised(features)), np.where(benign, -1, 1))
 
 
 def _made_up() -> LabelledSet:
@@ -92,7 +109,8 @@ def _made_up() -> LabelledSet:
     return LabelledSet("made up", "made up, in place of Adult", features, labels, stand_in=True)
 
 
-def _standardised(numbers: Floats) -> Floats:
+def standardised(numbers: Floats) -> Floats:
+    """Bring every column to mean 0 and standard deviation 1."""
     scaled: Floats = (numbers - numbers.mean(axis=0)) / numbers.std(axis=0)
     return scaled
 

@@ -1,11 +1,8 @@
 """The mean operator of private labels, released with noise: what a label holder hands to who holds the features."""
 
-import hashlib
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -16,23 +13,22 @@ from askance.channels.alphabet import Alphabet, Label, as_labels
 from askance.channels.guarantee import Guarantee
 from askance.entropy.bits import BitSource, GeneratorBits, system_bits
 from askance.entropy.draws import Codes
-from askance.errors import InvalidInput, ReleaseError
-from askance.releases.atomic import written_whole
+from askance.errors import InvalidInput
 from askance.releases.budget import Budget, Number
 from askance.releases.digest import FeatureDigest
+from askance.releases.json_release import JsonRelease
 from askance.releases.label_sums import LabelSums, sum_by_label
 from askance.releases.ledger import Ledger
 from askance.releases.mean_operator import MeanOperator
 from askance.releases.mean_operator_mechanisms import Plan, choose
 
-FORMAT, VERSION = "askance-mean-operator", 1
 NEIGHBOURS = "data sets that differ in one label; features and the number of people are public"
 
 Mechanism = Literal["auto", "laplace", "knorm", "gaussian", "response"]
 
 
 @dataclass(frozen=True, eq=False)
-class MeanOperatorRelease:
+class MeanOperatorRelease(JsonRelease):
     """A mean operator that may be handed on, and all that is known about it.
 
     Parameters
@@ -55,6 +51,10 @@ class MeanOperatorRelease:
     features : FeatureDigest, optional
         Which features it belongs to.
     """
+
+    FORMAT = "askance-mean-operator"
+    VERSION = 1
+    WHAT = "the release of a mean operator"
 
     operator: MeanOperator
     guarantee: Guarantee
@@ -89,8 +89,8 @@ class MeanOperatorRelease:
         """Return a JSON-able mapping."""
         covariance = self.operator.noise_covariance
         return {
-            "format": FORMAT,
-            "version": VERSION,
+            "format": self.FORMAT,
+            "version": self.VERSION,
             "askance": askance.__version__,
             "values": self.operator.values.tolist(),
             "noise_variance": self.operator.noise_variance.tolist(),
@@ -134,45 +134,6 @@ class MeanOperatorRelease:
             predicted={str(name): float(value) for name, value in fields["predicted"].items()},
             features=None if fields["features"] is None else FeatureDigest.from_dict(fields["features"]),
         )
-
-    def to_json(self) -> str:
-        """Return the text of the file."""
-        return json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the file, by which a ledger knows it."""
-        return hashlib.sha256(self.to_json().encode()).hexdigest()
-
-    def write(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write a JSON file, whole or not at all."""
-        if os.path.lexists(path) and not overwrite:
-            raise ReleaseError(f"{path} exists already", remedy="Choose another name, or say overwrite.")
-        with written_whole(path) as temporary:
-            temporary.write_text(self.to_json(), encoding="utf-8", newline="\n")
-
-    @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what :meth:`write` wrote."""
-        try:
-            content = json.loads(Path(path).read_text(encoding="utf-8"))
-        except OSError as error:
-            why = "there is no file" if isinstance(error, FileNotFoundError) else f"cannot read ({error.strerror})"
-            raise ReleaseError(f"{why} {path}", "the release of a mean operator") from None
-        except (UnicodeDecodeError, json.JSONDecodeError):
-            raise ReleaseError(f"{path} is not a JSON file", "the release of a mean operator") from None
-        if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise ReleaseError(f"{path} is not the release of a mean operator")
-        if content.get("version") != VERSION:
-            raise ReleaseError(
-                f"{path} has format version {content.get('version')}", f"version {VERSION}", "Upgrade askance."
-            )
-        try:
-            return cls.from_dict(content)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise ReleaseError(
-                f"{path} is damaged ({type(error).__name__}: {error})", remedy="Ask for it again."
-            ) from error
 
     def __str__(self) -> str:
         return (

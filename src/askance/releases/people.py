@@ -35,11 +35,11 @@ class PeopleFeatures:
     @classmethod
     def read(cls, path: StrPath, id_column: str, columns: Sequence[str] | None = None) -> "PeopleFeatures":
         """Read features from CSV or Parquet; all columns but the identifier, unless some are chosen."""
-        names = _column_names(path) if columns is None else list(columns)
+        names = column_names(path) if columns is None else list(columns)
         names = [name for name in names if name != id_column]
         if not names:
             raise InvalidInput(f"{path} has no column besides {id_column!r}", "features")
-        ids, found = _read(path, id_column, [NumberColumn(name) for name in names])
+        ids, found = read_keyed(path, id_column, [NumberColumn(name) for name in names])
         order = id_order(ids)
         values = np.empty((len(order), len(names)))
         for j, array in enumerate(found):
@@ -57,7 +57,7 @@ def read_labels(
     InvalidInput
         If a label is not one of the classes, or if the file is not about exactly these people.
     """
-    ids, (labels,) = _read(path, id_column, [LabelColumn(label_column, classes)])
+    ids, (labels,) = read_keyed(path, id_column, [LabelColumn(label_column, classes)])
     order = pa.array(id_order(ids))
     mine = ids.take(order)
     if not mine.equals(people):
@@ -66,27 +66,33 @@ def read_labels(
     return found
 
 
-def _column_names(path: StrPath) -> list[str]:
+def column_names(path: StrPath) -> list[str]:
+    """Return the columns of a CSV or Parquet file, or of the first of a folder."""
     return list(open_data(path)[0].columns)
 
 
-def _read(path: StrPath, id_column: str, wanted: Sequence[Column]) -> tuple[pa.Array, list[pa.Array]]:
-    """Read identifiers and converted columns of a file, or of all files of a folder."""
-    names = [column.name for column in wanted]
+def read_keyed(path: StrPath, key: str, wanted: Sequence[Column]) -> tuple[pa.Array, list[pa.Array]]:
+    """Read a key, as text, and converted columns of a file, or of all files of a folder."""
+    table, arrays = read_columns(path, wanted, key)
+    return id_texts(table.column(key)), arrays
+
+
+def read_columns(path: StrPath, wanted: Sequence[Column], *besides: str) -> tuple[pa.Table, list[pa.Array]]:
+    """Read the converted columns of a file, or of all files of a folder; and a table that has others, as they are."""
+    names = [*besides, *(column.name for column in wanted)]
     tables = []
     for file in open_data(path):
-        check_present([id_column, *names], file.columns, str(file.path))
-        chunks = [chunk.table for chunk in file.chunks([id_column, *names])]
-        tables += chunks
+        check_present(names, file.columns, str(file.path))
+        tables += [chunk.table for chunk in file.chunks(names)]
     if not tables or not (table := pa.concat_tables(tables, promote_options="permissive")).num_rows:
-        raise InvalidInput(f"{path} has no rows", "one row for each person")
+        raise InvalidInput(f"{path} has no rows", "some rows")
     arrays, faults = [], list[Fault]()
     for column in wanted:
         array, fault = converted(column, table.column(column.name))
         arrays.append(array)
         faults += [fault] if fault else []
     refuse(faults, str(path))
-    return id_texts(table.column(id_column)), arrays
+    return table, arrays
 
 
 def _say_who_differs(mine: pa.Array, people: pa.Array, path: StrPath) -> None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Protocol
 
+from askance.channels.gaussian_level import gaussian_delta as gaussian_delta
 from askance.entropy.bits import BitSource
 from askance.entropy.noise import discrete_laplace, discrete_laplace_variance
 from askance.entropy.rounded_noise import rounded_gaussian, rounded_gaussian_variance, rounded_radial
@@ -145,21 +146,6 @@ class GaussianNoise:
 
     def draw(self, source: BitSource) -> list[int]:
         return rounded_gaussian(self.deviation, self.count, source)
-
-
-def gaussian_delta(deviation: float, epsilon: float) -> float:
-    """Return the delta of normal noise at epsilon, for totals that one label moves by 1 in the 2-norm.
-
-    Examples
-    --------
-    >>> round(gaussian_delta(1.0, 1.0), 6)
-    0.126937
-    """
-    from scipy.special import log_ndtr
-
-    near, far = 0.5 / deviation - epsilon * deviation, -0.5 / deviation - epsilon * deviation
-    first, second = float(log_ndtr(near)), epsilon + float(log_ndtr(far))
-    return -math.exp(first) * math.expm1(second - first)
 
 
 def gaussian_deviation(epsilon: float, delta: float) -> float:

@@ -69,7 +69,7 @@ def expectation_maximisation(
         told = weight > 0  # a classifier should not see copies that cannot be true
         fitted = clone(model)
         rows_told = _safe_indexing(stacked, np.flatnonzero(told))
-        fitted.fit(rows_told, labels[told], **{_weight_argument(fitted): weight[told]})
+        fitted.fit(rows_told, labels[told], **{weight_argument(fitted): weight[told]})
         responsibility, evidence = posterior_weights(class_probabilities(fitted, X, classes), likelihood)
         history.append(float(np.average(np.log(evidence), weights=row_weights)))
         if len(history) > 1 and abs(history[-1] - history[-2]) < tolerance:
@@ -77,7 +77,7 @@ def expectation_maximisation(
     return EMResult(fitted, tuple(history), converged=False)
 
 
-def _weight_argument(model: Any) -> str:
+def weight_argument(model: Any) -> str:
     """The argument of ``fit`` that weights rows: a pipeline hands it on to its last step."""
     return f"{model.steps[-1][0]}__sample_weight" if hasattr(model, "steps") else "sample_weight"
 

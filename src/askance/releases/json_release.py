@@ -1,0 +1,68 @@
+"""Releases that are one JSON file: written whole or not at all, known to a ledger by their digest."""
+
+import hashlib
+import json
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from askance.errors import ReleaseError
+from askance.releases.atomic import written_whole
+
+
+class JsonRelease(ABC):
+    """What such releases have in common: a format and a version, and the way to a file and back."""
+
+    FORMAT: ClassVar[str]
+    VERSION: ClassVar[int]
+    WHAT: ClassVar[str]
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-able mapping."""
+
+    @classmethod
+    @abstractmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
+        """Read what :meth:`to_dict` wrote."""
+
+    def to_json(self) -> str:
+        """Return the text of the file."""
+        return json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the file, by which a ledger knows it."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()
+
+    def write(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write a JSON file, whole or not at all."""
+        if os.path.lexists(path) and not overwrite:
+            raise ReleaseError(f"{path} exists already", remedy="Choose another name, or say overwrite.")
+        with written_whole(path) as temporary:
+            temporary.write_text(self.to_json(), encoding="utf-8", newline="\n")
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Self:
+        """Read what :meth:`write` wrote."""
+        try:
+            content = json.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            why = "there is no file" if isinstance(error, FileNotFoundError) else f"cannot read ({error.strerror})"
+            raise ReleaseError(f"{why} {path}", cls.WHAT) from None
+        except (ValueError, RecursionError):  # not UTF-8, not JSON, or such as nobody writes
+            raise ReleaseError(f"{path} is not a JSON file", cls.WHAT) from None
+        if not isinstance(content, dict) or content.get("format") != cls.FORMAT:
+            raise ReleaseError(f"{path} is not {cls.WHAT}")
+        if content.get("version") != cls.VERSION:
+            raise ReleaseError(
+                f"{path} has format version {content.get('version')}", f"version {cls.VERSION}", "Upgrade askance."
+            )
+        try:
+            return cls.from_dict(content)
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, MemoryError) as error:
+            raise ReleaseError(
+                f"{path} is damaged ({type(error).__name__}: {error})", remedy="Ask for it again."
+            ) from error
