@@ -7,6 +7,7 @@ import typer
 
 if TYPE_CHECKING:
     from askance.channels.alphabet import Label
+    from askance.releases.counts_release import CountsRelease
     from askance.releases.mean_operator_release import MeanOperatorRelease
 
 release = typer.Typer(
@@ -69,6 +70,90 @@ def mean_operator(
     )
     done.write(out, overwrite=overwrite)
     _print(done, book, out, as_json)
+
+
+@release.command("counts")
+def counts(
+    data: Annotated[Path, typer.Argument(help="Private labels by bag: a CSV or Parquet file, or a folder of them.")],
+    classes: Annotated[str, typer.Option(help="The labels that there may be, in order, between commas.")],
+    epsilon: Annotated[str, typer.Option(metavar="NUMBER", help="The level of privacy of one label.")],
+    ledger: Annotated[Path, typer.Option(help="The budget that is spent: see askance ledger create.")],
+    out: Annotated[Path, typer.Option(help="The release to write (JSON).")],
+    label: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column of labels.")] = None,
+    bag: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column of bags; all people are one bag if not given.")
+    ] = None,
+    counted: Annotated[
+        bool, typer.Option("--counts", help="DATA has a row for each bag and a column of counts for each class.")
+    ] = False,
+    id_column: Annotated[
+        str | None, typer.Option("--id", metavar="COLUMN", help="Identifiers: nobody may be in two rows.")
+    ] = None,
+    delta: Annotated[str, typer.Option(metavar="NUMBER", help="The chance of failing, where it helps.")] = "0",
+    mechanism: Annotated[
+        Literal[
+            "auto", "discrete-laplace", "truncated-laplace", "discrete-gaussian", "laplace", "gaussian",
+            "laplace-prior", "dirichlet",
+        ],
+        typer.Option(help="How the counts are hidden; auto takes the one that distorts least."),
+    ] = "auto",
+    overlapping: Annotated[
+        bool, typer.Option("--overlapping", help="People may be in several bags: the levels of all bags add up.")
+    ] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier file.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the release as JSON.")] = False,
+) -> None:  # fmt: skip
+    """Release how many people of each class are in each bag, with noise that hides every single label.
+
+    DATA has a row for each person, with a label and a bag; or, with --counts, a row for each bag. Who is in which bag
+    is taken to be known, and so is how many. The budget is spent before any noise is drawn. Whatever is refused spends
+    nothing.
+    """
+    from askance.errors import InvalidInput
+    from askance.releases.counted_people import CountedPeople, count_people, read_count_table
+    from askance.releases.counts_release import release_counts
+    from askance.releases.ledger import Ledger
+    from askance.reports.writing import check_target
+
+    if counted == (label is not None) or (counted and id_column is not None):
+        raise InvalidInput(
+            "--label and --counts together, or neither" if id_column is None else "--id with --counts",
+            "--label COLUMN (and --id COLUMN) for a row for each person, or --counts for a row for each bag",
+        )
+    check_target(out, overwrite=overwrite, inputs=(data, ledger))
+    book = Ledger(ledger)
+    declared = _classes(classes)
+    if label is None:
+        found = CountedPeople(read_count_table(data, bag, declared), None)
+    else:
+        found = count_people(data, label, bag, declared, id_column, overlapping=overlapping)
+    done = release_counts(
+        found.table.counts,
+        epsilon,
+        delta,
+        mechanism,
+        ledger=book,
+        classes=declared,
+        bags=found.table.bags,
+        disjoint=not overlapping,
+        people=found.people,
+    )
+    done.write(out, overwrite=overwrite)
+    _print_counts(done, book, out, as_json)
+
+
+def _print_counts(done: "CountsRelease", book: object, out: Path, as_json: bool) -> None:
+    from askance.cli.output import console, print_json
+
+    if as_json:
+        print_json(done.to_dict() | {"written": str(out)})
+        return
+    show = console().print
+    show(f"{out}: {done}", markup=False)
+    show("\nexpected distortion: absolute errors of the proportions, all classes together", style="bold")
+    for name, error in sorted(done.predicted.items(), key=lambda item: item[1]):
+        show(f"  {name:<18} {error:.3g}{'  (taken)' * (name == done.mechanism)}", markup=False)
+    show(f"\n{book!r}", markup=False)
 
 
 def _print(done: "MeanOperatorRelease", book: object, out: Path, as_json: bool) -> None:

@@ -1,0 +1,393 @@
+"""Counts of private labels by bag, released with noise: what a publisher of group totals hands out."""
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, Self, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+import askance
+from askance.channels.alphabet import Label, as_labels
+from askance.channels.guarantee import Guarantee
+from askance.entropy.bits import BitSource, GeneratorBits, system_bits
+from askance.errors import InvalidInput
+from askance.releases.budget import Budget, Number, written
+from askance.releases.count_mechanisms import Plan, choose, cost, from_parameters, to_parameters
+from askance.releases.count_noise import CountNoise
+from askance.releases.count_tables import CountTable, bag_names, read_counts
+from askance.releases.dirichlet_draws import PaperDirichlet
+from askance.releases.json_release import JsonRelease
+from askance.releases.ledger import Ledger
+from askance.releases.scaled_dirichlet import NAME as PAPER
+from askance.releases.scaled_dirichlet import Search
+from askance.releases.simplex import project_to_simplex
+
+Floats = NDArray[np.float64]
+Mechanism = Literal[
+    "auto", "discrete-laplace", "truncated-laplace", "discrete-gaussian", "laplace", "gaussian", "laplace-prior",
+    "dirichlet", "scaled-dirichlet-paper",
+]  # fmt: skip
+
+_LEAST_EPSILON = Fraction(1, 10**6)
+_MOST_EPSILON = 500
+_LEAST_DELTA = Fraction(1, 10**100)
+
+PROTECTS = "one person's label"
+NEIGHBOURS = "data sets that differ in one label; who is in which bag is public, and so is how many"
+
+
+class Intervals(NamedTuple):
+    """Lower and upper ends for the proportions, bags x K."""
+
+    low: Floats
+    high: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class CountsRelease(JsonRelease):
+    """Counts of classes by bag that may be handed on, and all that is known about them.
+
+    Parameters
+    ----------
+    classes : tuple of labels
+    bags : tuple
+        The names of the bags.
+    totals : tuple of int
+        How many people are in each bag: public.
+    counts : array, bags x K
+        Not negative, and they sum to the totals: the nearest such numbers to the raw ones.
+    raw : array, bags x K
+        As they were drawn: unbiased, and they sum to the totals. For who takes the noise into account.
+    guarantee : Guarantee
+    mechanism : str
+    how_known : str
+        Why the guarantee holds.
+    parameters : tuple of mappings
+        For each bag the public numbers of its mechanism, as exact text.
+    predicted : mapping
+        The expected distortion of each mechanism that was looked at, from public numbers only: the sum over classes of
+        the absolute errors of the proportions, mean of all bags.
+
+    Examples
+    --------
+    >>> import askance as ask
+    >>> release = ask.release_counts([[30, 70], [60, 40]], epsilon=1.0)
+    >>> release.raw.sum(axis=1)
+    array([100., 100.])
+    >>> low, high = release.interval(0.95)
+    >>> bool((low <= release.proportions).all() and (release.proportions <= high).all())
+    True
+    """
+
+    FORMAT = "askance-counts"
+    VERSION = 1
+    WHAT = "the release of counts"
+
+    classes: tuple[Label, ...]
+    bags: tuple[Label, ...]
+    totals: tuple[int, ...]
+    counts: Floats
+    raw: Floats
+    guarantee: Guarantee
+    mechanism: str
+    how_known: str
+    parameters: tuple[Mapping[str, str], ...]
+    predicted: Mapping[str, float]
+
+    @property
+    def proportions(self) -> Floats:
+        """The proportions of the classes, bags x K: from 0 to 1, with sum 1."""
+        return self.counts / self._sizes
+
+    @property
+    def raw_proportions(self) -> Floats:
+        """Unbiased proportions, bags x K, to be used together with :attr:`noise`."""
+        return self.raw / self._sizes
+
+    @property
+    def noise(self) -> Floats:
+        """The covariance of the raw proportions about the true ones, bags x K x K."""
+        return self._covariances / self._sizes[:, :, None] ** 2
+
+    def by_bag(self, values: Floats) -> dict[Label, Floats]:
+        """Return rows by the name of their bag, as estimators take them: ``by_bag(release.raw_proportions)``."""
+        return dict(zip(self.bags, values, strict=True))
+
+    def interval(self, level: float = 0.95) -> Intervals:
+        """Return intervals for the true proportions, bags x K, that hold each with a probability of at least ``level``.
+
+        Noise that is added has a law without unknowns: its own quantiles are taken, which are exact. For Dirichlet
+        laws the errors are taken to be normal.
+        """
+        if not 0 < level < 1:
+            raise InvalidInput(f"level={level!r}", "a number between 0 and 1")
+        below, above = np.empty_like(self.raw), np.empty_like(self.raw)
+        for bag, (plan, covariance) in enumerate(zip(self._plans, self._covariances, strict=True)):
+            if isinstance(plan, CountNoise):
+                below[bag], above[bag] = plan.error.margins(level)
+            else:
+                below[bag] = above[bag] = _normal_quantile(level) * np.sqrt(np.diag(covariance))
+        ends = (self.raw - below, self.raw + above)
+        return Intervals(*(np.clip(end / self._sizes, 0.0, 1.0) for end in ends))
+
+    @cached_property
+    def _plans(self) -> list[Plan]:
+        known: dict[Any, Plan] = {}
+        plans = []
+        for total, parameters in zip(self.totals, self.parameters, strict=True):
+            key = (total, *parameters.items())
+            if key not in known:
+                known[key] = from_parameters(self.mechanism, parameters, total, len(self.classes))
+            plans.append(known[key])
+        return plans
+
+    @cached_property
+    def _covariances(self) -> Floats:
+        return np.array([plan.covariance(raw) for plan, raw in zip(self._plans, self.raw, strict=True)])
+
+    @property
+    def _sizes(self) -> Floats:
+        return np.array(self.totals, dtype=float)[:, None]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-able mapping."""
+        variances = np.diagonal(self._covariances, axis1=1, axis2=2) / self._sizes**2
+        # So many digits are the same on every machine, and with them the digest.
+        rounded = [[float(f"{variance:.9g}") for variance in line] for line in variances]
+        return {
+            "format": self.FORMAT,
+            "version": self.VERSION,
+            "askance": askance.__version__,
+            "classes": list(self.classes),
+            "bags": list(self.bags),
+            "totals": list(self.totals),
+            "counts": self.counts.tolist(),
+            "raw": self.raw.tolist(),
+            "noise_variance": rounded,
+            "mechanism": self.mechanism,
+            "guarantee": self.guarantee.to_dict(),
+            "how_known": self.how_known,
+            "parameters": [dict(each) for each in self.parameters],
+            "predicted": dict(self.predicted),
+        }
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
+        """Read what :meth:`to_dict` wrote."""
+        counts, raw = (np.array(fields[name], dtype=float) for name in ("counts", "raw"))
+        release = cls(
+            classes=as_labels(fields["classes"], "classes"),
+            bags=bag_names(fields["bags"], len(fields["totals"])),
+            totals=tuple(int(total) for total in fields["totals"]),
+            counts=counts,
+            raw=raw,
+            guarantee=Guarantee.from_dict(fields["guarantee"]),
+            mechanism=str(fields["mechanism"]),
+            how_known=str(fields["how_known"]),
+            parameters=tuple({str(key): str(text) for key, text in each.items()} for each in fields["parameters"]),
+            predicted={str(name): float(value) for name, value in fields["predicted"].items()},
+        )
+        shape = (len(release.bags), len(release.classes))
+        lengths = {len(release.bags), len(release.totals), len(release.parameters)}
+        if counts.shape != shape or raw.shape != shape or len(lengths) > 1 or not np.isfinite([counts, raw]).all():
+            raise InvalidInput(
+                f"counts of shape {counts.shape} for {shape[0]} bags of {shape[1]} classes", "one for each"
+            )
+        if min(release.totals) < 1:
+            raise InvalidInput("a bag of nobody", "at least one person in every bag")
+        off = np.abs(np.array([counts, raw]).sum(axis=2) - release.totals)
+        if counts.min() < 0 or (off > 1e-6 * (np.abs(raw).sum(axis=1) + release.totals)).any():
+            raise InvalidInput("counts that do not sum to the totals, or are negative", "counts of all people")
+        if not (release.guarantee.epsilon > 0 and 0 <= release.guarantee.delta < 1):
+            raise InvalidInput(f"the guarantee {release.guarantee}", "a positive epsilon, and a delta below 1")
+        release.to_json()  # which reads the parameters too
+        return release
+
+    def __str__(self) -> str:
+        people, bags = sum(self.totals), len(self.bags)
+        return (
+            f"counts of {people:,} labels in {len(self.classes)} classes, {bags:,} bag{'s' * (bags > 1)}\n"
+            f"{self.mechanism}: {self.guarantee}\n{self.how_known}"
+        )
+
+
+def release_counts(
+    counts: Any,
+    epsilon: Number,
+    delta: Number = 0,
+    mechanism: Mechanism = "auto",
+    *,
+    ledger: Ledger | str | os.PathLike[str] | None = None,
+    classes: Sequence[Any] | None = None,
+    bags: Sequence[Any] | None = None,
+    disjoint: bool = True,
+    people: str | None = None,
+    search: Search = "exact",
+) -> CountsRelease:
+    """Release how many people of each class are in each bag with noise, so that nobody's label can be told from it.
+
+    Two data sets are neighbours if one person of one bag has another label; who is in which bag is public, and so are
+    the bags' totals. A label that changes moves one count up by one and another down by one. Noise is drawn from the
+    operating system's entropy; there is no seed.
+
+    Parameters
+    ----------
+    counts : sequence, array, frame or mapping
+        The true counts: one for each class; or a table, bags x classes; or by bag.
+    epsilon, delta : number
+        The level of privacy of each bag: epsilon from 1e-6 to 500, delta 0 or at least 1e-100.
+    mechanism : str
+        "discrete-laplace", "truncated-laplace", "discrete-gaussian": whole-numbered noise of sum zero. "laplace",
+        "gaussian": independent noise for each count. "laplace-prior": a Dirichlet draw about noisy counts.
+        "dirichlet": a Dirichlet draw whose scale and pseudo-count are public. "auto" takes the one of these that
+        distorts least, which follows from public numbers: the totals, the number of classes, epsilon and delta. Delta
+        is spent only where it is worth it. "scaled-dirichlet-paper" is the mechanism of the paper, which has no
+        guarantee: for study only.
+    ledger : Ledger or path, optional
+        The budget to spend from. It is spent before any noise is drawn, and stays spent whatever happens afterwards.
+    classes : sequence of labels, optional
+        The names of the classes, in the order that is wanted; 0, 1, ... if neither this nor the table tells.
+    bags : sequence, optional
+        The names of the bags.
+    disjoint : bool
+        Whether nobody is in two bags. Then a label counts once, and all bags together cost no more than one. If not,
+        the levels of all bags add up.
+    people : str, optional
+        Who the people are, for the ledger, in a text that shows nothing private; their number if not given.
+    search : {"exact", "chebyshev"}
+        How "scaled-dirichlet-paper" looks for its scale.
+
+    Returns
+    -------
+    CountsRelease
+
+    Examples
+    --------
+    >>> import askance as ask
+    >>> release = ask.release_counts({"north": [50, 950], "south": [700, 300]}, epsilon=1.0, classes=["ill", "well"])
+    >>> bool(abs(release.proportions[0, 0] - 0.05) < 0.03)
+    True
+    >>> print(release.guarantee)  # doctest: +ELLIPSIS
+    epsilon 1, protects one person's label (data sets that differ in one label; ...)
+
+    References
+    ----------
+    Iyer, Nath & Sarawagi, [CR], section 3; Hardt & Talwar (2010) for noise by the norm of what one label moves;
+    Canonne, Kamath & Steinke (2020) for exact coins.
+    """
+    task = _Task.checked(counts, epsilon, delta, mechanism, classes, bags, disjoint, people, search)
+    if ledger is None:
+        return task.release(system_bits())
+    if mechanism == PAPER:
+        raise InvalidInput(
+            f"mechanism={mechanism!r} with a ledger", "a mechanism that has a guarantee", "Nothing was spent."
+        )
+    book = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
+    entry = book.spend(task.cost.epsilon, task.cost.delta, what=task.describe(), people=task.people)
+    release = task.release(system_bits())
+    book.record(entry, release.digest)
+    return release
+
+
+def simulate_counts_release(
+    counts: Any,
+    epsilon: Number,
+    delta: Number = 0,
+    mechanism: Mechanism = "auto",
+    *,
+    rng: np.random.Generator,
+    **options: Any,
+) -> CountsRelease:
+    """Do as :func:`release_counts` does, reproducibly: for planning and tests, never for real labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> simulate_counts_release([5, 10, 15], 1.0, mechanism="laplace", rng=np.random.default_rng(0)).mechanism
+    'laplace'
+    """
+    defaults = {"classes": None, "bags": None, "disjoint": True, "people": None, "search": "exact"}
+    return _Task.checked(counts, epsilon, delta, mechanism, **(defaults | options)).release(GeneratorBits(rng))
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """A release that is fully checked and decided, and not yet drawn."""
+
+    table: CountTable
+    plans: list[Plan]
+    predicted: dict[str, float]
+    cost: Budget
+    people: str
+
+    @classmethod
+    def checked(
+        cls, counts: Any, epsilon: Number, delta: Number, mechanism: str,
+        classes: Any, bags: Any, disjoint: bool, people: str | None, search: str,
+    ) -> Self:  # fmt: skip
+        budget = Budget.of(epsilon, delta)
+        if mechanism not in get_args(Mechanism):
+            raise InvalidInput(f"mechanism={mechanism!r}", f"one of {', '.join(get_args(Mechanism))}")
+        if search not in get_args(Search):
+            raise InvalidInput(f"search={search!r}", f"one of {', '.join(get_args(Search))}")
+        if not isinstance(disjoint, bool):
+            raise InvalidInput(f"disjoint={disjoint!r}", "True if nobody is in two bags, else False")
+        _check_level(budget)
+        table = read_counts(counts, classes, bags)
+        if mechanism == PAPER:
+            plans: list[Plan] = [PaperDirichlet.of(row.tolist(), budget, search) for row in table.counts]  # type: ignore[arg-type]
+            predicted: dict[str, float] = {}
+        else:
+            plans, predicted = choose(mechanism, table.totals, len(table.classes), budget)
+        spent = cost(plans[0].name, budget)
+        times = 1 if disjoint else len(table.bags)
+        together = Budget.of(spent.epsilon * times, spent.delta * times)
+        return cls(table, plans, predicted, together, people or f"{sum(table.totals)} rows")
+
+    def describe(self) -> str:
+        bags = len(self.table.bags)
+        return f"counts of {sum(self.table.totals):,} labels in {bags:,} bag{'s' * (bags > 1)} ({self.plans[0].name})"
+
+    def release(self, source: BitSource) -> CountsRelease:
+        name = self.plans[0].name
+        totals = self.table.totals
+        raw = np.array(
+            [plan.draw(row.tolist(), source) for plan, row in zip(self.plans, self.table.counts, strict=True)]
+        )
+        shares = [project_to_simplex(row / total) * total for row, total in zip(raw, totals, strict=True)]
+        level = (math.inf, 0.0) if name == PAPER else (float(self.cost.epsilon), float(self.cost.delta))
+        return CountsRelease(
+            classes=self.table.classes,
+            bags=self.table.bags,
+            totals=tuple(totals),
+            counts=np.array(shares),
+            raw=raw,
+            guarantee=Guarantee(*level, protects=PROTECTS, neighbours=NEIGHBOURS),
+            mechanism=name,
+            how_known=self.plans[0].how_known,
+            parameters=tuple(to_parameters(plan) for plan in self.plans),
+            predicted=self.predicted,
+        )
+
+
+def _check_level(budget: Budget) -> None:
+    """Refuse levels that doubles cannot be trusted to calibrate noise for: they round, or fall to zero."""
+    if not _LEAST_EPSILON <= budget.epsilon <= _MOST_EPSILON:
+        raise InvalidInput(
+            f"epsilon={written(budget.epsilon)}", f"a level from {float(_LEAST_EPSILON):g} to {_MOST_EPSILON}"
+        )
+    if budget.delta and not _LEAST_DELTA <= budget.delta <= 1 - _LEAST_EPSILON:
+        raise InvalidInput(
+            f"delta={written(budget.delta)}", f"0, or a number from {float(_LEAST_DELTA):g} to less than 1"
+        )
+
+
+def _normal_quantile(level: float) -> float:
+    from scipy.special import ndtri
+
+    return float(ndtri((1 + level) / 2))
