@@ -50,6 +50,13 @@ class Bags:
         return np.diff(self.starts)
 
     @property
+    def codes(self) -> Integers:
+        """The number of each row's bag, in the order of the rows."""
+        codes = np.empty(len(self.order), dtype=np.int64)
+        codes[self.order] = np.repeat(np.arange(len(self.labels)), self.sizes)
+        return codes
+
+    @property
     def shares(self) -> Floats:
         """The nearest proportions that are some: what is told, without noise."""
         return np.array([project_to_simplex(row) for row in self.proportions])
@@ -127,7 +134,7 @@ def read_bags(bags: Any, proportions: Any, classes: Sequence[Label] | None, nois
     array([[0, 1],
            [1, 1]])
     """
-    codes, names = _codes(bags, rows)
+    codes, names = bag_codes(bags, rows)
     table, told = _by_bag(proportions, names, "proportions")
     shares = _shares(table, names)
     labels = as_labels(classes if classes is not None else (told or range(shares.shape[1])), "classes")
@@ -148,17 +155,18 @@ def read_bags(bags: Any, proportions: Any, classes: Sequence[Label] | None, nois
     return Bags(order, starts, names, labels, exact, _noise(noise, names, len(labels)))
 
 
-def _codes(bags: Any, rows: int) -> tuple[Integers, tuple[Any, ...]]:
+def bag_codes(bags: Any, rows: int, what: str = "bag") -> tuple[Integers, tuple[Any, ...]]:
+    """Return the number of each row's bag, and the bags' names, sorted."""
     given = np.asarray(bags)
     if given.ndim != 1 or len(given) != rows:
-        raise InvalidInput(f"bags of shape {given.shape} for {rows} rows", "the name of its bag for each row")
+        raise InvalidInput(f"{what}s of shape {given.shape} for {rows} rows", f"the name of its {what} for each row")
     missing = given != given if given.dtype.kind == "f" else np.array([name is None or name != name for name in given])
     if missing.any():
-        raise InvalidInput(f"{int(missing.sum())} rows without a bag", "the name of its bag for each row")
+        raise InvalidInput(f"{int(missing.sum())} rows without a {what}", f"the name of its {what} for each row")
     try:
         names, codes = np.unique(given, return_inverse=True)
     except TypeError:
-        raise InvalidInput("bags with names of several kinds", "numbers, or texts") from None
+        raise InvalidInput(f"{what}s with names of several kinds", "numbers, or texts") from None
     return codes.astype(np.int64), tuple(names.tolist())
 
 

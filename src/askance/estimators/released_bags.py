@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from askance.channels.alphabet import Label
 from askance.errors import InvalidInput
 from askance.estimators.records import NumericColumns, checked_columns
+from askance.releases.counts_release import CountsRelease
 from askance.releases.declarations import Question
 from askance.releases.release import Release
 
@@ -51,6 +52,13 @@ def bags_of_release(release: Release, bag: Any, proportions: Any, noise: Any) ->
         shares[name] = inside.mean(axis=1)
         covariances[name] = _covariance_of_the_mean(inside, channel.matrix, told)
     return ReleasedBags(features, names, shares, covariances, channel.classes)
+
+
+def told_by_counts(release: CountsRelease, noise: Any) -> tuple[Any, Any, tuple[Label, ...]]:
+    """Take the proportions of released counts by bag, unbiased, and their noise with them; and the classes."""
+    if noise is not None:
+        raise InvalidInput("noise= beside a release of counts", "one of them: the release knows its own noise")
+    return release.by_bag(release.raw_proportions), release.by_bag(release.noise), release.classes
 
 
 def _covariance_of_the_mean(inside: Floats, matrix: Floats, told: Floats) -> Floats:
