@@ -1,0 +1,251 @@
+"""Annotated regions on disk: sentences and counts as JSON lines, or as one Parquet file.
+
+JSON lines: a header, then a line for each sentence and for each region. Without a header the tags are those that
+occur, so a tool can write regions line by line and nothing else. In Parquet a row is what a line is.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import askance
+from askance.channels.alphabet import as_labels, listed
+from askance.channels.region_counts import RegionCounts
+from askance.channels.specs import channel_from_spec
+from askance.errors import AskanceError, InvalidInput, ReleaseError
+from askance.releases.atomic import written_whole
+from askance.releases.counted_region import CountedRegion, checked_sentences
+
+FORMAT, VERSION = "askance-regions", 1
+METADATA_KEY = FORMAT.encode()
+
+StrPath = str | os.PathLike[str]
+
+
+@dataclass(frozen=True, eq=False)
+class RegionRelease:
+    """Regions whose tags were counted, and the sentences that they lie in.
+
+    Made by :meth:`of` or :meth:`read`.
+
+    Parameters
+    ----------
+    regions : tuple of CountedRegion
+    tags : tuple of str
+        All tags that there are.
+    sentences : tuple of tuples of str, optional
+        The words; None if they are kept elsewhere.
+    channel : RegionCounts, optional
+        How the windows were drawn, where that is known.
+
+    Examples
+    --------
+    >>> from askance import RegionRelease
+    >>> counted = [{"sentence": 0, "start": 1, "width": 2, "counts": {"JJ": 1, "NN": 1}}]
+    >>> release = RegionRelease.of(counted, [["the", "quick", "fox"]])
+    >>> release
+    RegionRelease(1 region of 1 sentence; 2 tags: 'JJ', 'NN')
+    >>> release.regions[0].counts
+    {'JJ': 1, 'NN': 1}
+    """
+
+    regions: tuple[CountedRegion, ...]
+    tags: tuple[str, ...]
+    sentences: tuple[tuple[str, ...], ...] | None = None
+    channel: RegionCounts | None = None
+
+    @classmethod
+    def of(
+        cls,
+        regions: "Iterable[Any] | RegionRelease",
+        sentences: Iterable[Sequence[str]] | None = None,
+        tags: Sequence[str] | None = None,
+        channel: RegionCounts | None = None,
+    ) -> "RegionRelease":
+        """Check regions against their sentences.
+
+        Parameters
+        ----------
+        regions : RegionRelease, or list of mappings
+            ``{"sentence": 0, "start": 2, "width": 3, "counts": {"NN": 2}, "tags": ["NN", "DT"]}``, without ``tags``
+            where all were asked for, or ``{"sentence": 1, "labels": ["DT", "NN"]}``. Numbers count from 0.
+        sentences : list of lists of words, optional
+        tags : sequence of str, optional
+            All tags that there are. Those of the channel, or those that occur in the regions, if not given.
+        channel : RegionCounts, optional
+        """
+        if isinstance(regions, RegionRelease):
+            sentences = regions.sentences if sentences is None else sentences
+            tags = regions.tags if tags is None else tags
+            channel = regions.channel if channel is None else channel
+            regions = regions.regions
+        if isinstance(regions, str | bytes | Mapping) or not isinstance(regions, Iterable):
+            raise InvalidInput(f"regions={regions!r}", "a list of regions, or a RegionRelease")
+        read = tuple(map(CountedRegion.parse, regions))
+        if not read:
+            raise InvalidInput("no regions", "one or more, with counts or labels")
+        if tags is None:
+            tags = channel.tags if channel is not None else _occurring(read)
+        known = as_labels(tags, "tags")
+        words = None if sentences is None else checked_sentences(sentences)
+        lengths = None if words is None else [*map(len, words)]
+        for region in read:
+            region.check(lengths, frozenset(map(str, known)))
+        return cls(read, tuple(map(str, known)), words, channel)
+
+    @classmethod
+    def read(cls, path: StrPath) -> "RegionRelease":
+        """Read JSON lines (.jsonl) or Parquet (.parquet)."""
+        try:
+            records = _from_parquet(path) if _is_parquet_name(path) else _from_lines(path)
+            return _assembled(records)
+        except ReleaseError:
+            raise
+        except OSError as error:
+            why = "there is no file" if isinstance(error, FileNotFoundError) else f"cannot read ({error.strerror})"
+            raise ReleaseError(f"{why} {path}", "regions as JSON lines (.jsonl) or Parquet") from None
+        except AskanceError as error:
+            raise ReleaseError(f"{path}: {error}") from error
+
+    def write(self, path: StrPath, *, overwrite: bool = False) -> None:
+        """Write JSON lines, or Parquet if the name ends with .parquet; whole or not at all."""
+        if os.path.lexists(path) and not overwrite:
+            raise ReleaseError(f"{path} exists already", remedy="Choose another name, or say overwrite.")
+        with written_whole(path) as temporary:
+            if _is_parquet_name(path):
+                self._write_parquet(temporary)
+            else:
+                lines = (json.dumps(record, ensure_ascii=False) for record in (self.header, *self._records()))
+                temporary.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
+
+    @property
+    def header(self) -> dict[str, Any]:
+        """What the first line of a file says."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "askance": askance.__version__,
+            "tags": list(self.tags),
+            "channel": None if self.channel is None else self.channel.to_spec(),
+        }
+
+    def _records(self) -> Iterator[dict[str, Any]]:
+        for number, words in enumerate(self.sentences or ()):
+            yield {"sentence": number, "words": list(words)}
+        for region in self.regions:
+            yield region.to_dict()
+
+    def _write_parquet(self, path: Path) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        words, number = pa.list_(pa.string()), pa.int64()
+        kinds = {
+            "sentence": number, "words": words, "start": number, "width": number,
+            "counts": pa.map_(pa.string(), number), "tags": words, "labels": words,
+        }  # fmt: skip
+        rows = [
+            {name: list(value.items()) if name == "counts" else value for name, value in record.items()}
+            for record in self._records()
+        ]
+        schema = pa.schema(list(kinds.items()), {METADATA_KEY: json.dumps(self.header).encode()})
+        pq.write_table(pa.Table.from_pylist(rows, schema), path, compression="zstd")
+
+    def __repr__(self) -> str:
+        many = len(self.regions)
+        told = len({region.sentence for region in self.regions}) if self.sentences is None else len(self.sentences)
+        return (
+            f"RegionRelease({many:,} region{'s' * (many != 1)} of {told:,} sentence{'s' * (told != 1)}; "
+            f"{len(self.tags)} tags: {listed(self.tags, 4)})"
+        )
+
+
+def is_region_release(path: StrPath) -> bool:
+    """Whether a file is meant to hold regions: JSON lines, or Parquet with our header."""
+    if not _is_parquet_name(path):
+        return Path(path).suffix.lower() in (".jsonl", ".ndjson")
+    if not Path(path).is_file():
+        return False
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return METADATA_KEY in (pq.read_schema(path).metadata or {})
+    except (pa.ArrowException, OSError):
+        return False
+
+
+def _is_parquet_name(path: StrPath) -> bool:
+    return Path(path).suffix.lower() == ".parquet"
+
+
+def _occurring(regions: Iterable[CountedRegion]) -> list[str]:
+    return sorted({tag for region in regions for tag in (*region.counts, *(region.tags or ()), *(region.labels or ()))})
+
+
+def _from_lines(path: StrPath) -> Iterator[dict[str, Any]]:
+    with Path(path).open("rb") as stream:
+        for number, line in enumerate(stream, 1):
+            try:
+                record = json.loads(line) if line.strip() else {}
+            except json.JSONDecodeError as error:
+                raise InvalidInput(f"line {number} is not JSON ({error.msg})", "one JSON object a line") from None
+            except UnicodeDecodeError:
+                raise InvalidInput(f"line {number} is not UTF-8", "text in UTF-8") from None
+            if not isinstance(record, dict):
+                raise InvalidInput(f"line {number} is no JSON object", "one object a line")
+            if record:
+                yield record
+
+
+def _from_parquet(path: StrPath) -> Iterator[dict[str, Any]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(path)
+    except pa.ArrowException as error:
+        raise ReleaseError(f"{path} cannot be read as Parquet ({str(error).splitlines()[0]})") from error
+    said = (table.schema.metadata or {}).get(METADATA_KEY)
+    if said is not None:
+        yield json.loads(said)
+    for row in table.to_pylist():
+        record = {name: value for name, value in row.items() if value is not None}
+        if "counts" in record:
+            record["counts"] = dict(record["counts"])
+        yield record
+
+
+def _assembled(records: Iterable[dict[str, Any]]) -> RegionRelease:
+    """Sort records into header, sentences and regions; one record may hold a sentence and a region of it."""
+    tags, channel = None, None
+    sentences: dict[int, Any] = {}
+    regions = []
+    for record in records:
+        if "format" in record:
+            if record["format"] != FORMAT:
+                raise InvalidInput(f"a file of format {record['format']!r}", FORMAT)
+            if record.get("version") != VERSION:
+                raise InvalidInput(
+                    f"format version {record.get('version')!r}", f"version {VERSION}", "Upgrade askance."
+                )
+            tags = record.get("tags")
+            channel = None if record.get("channel") is None else channel_from_spec(record["channel"])
+            continue
+        if "words" in record:
+            number = record.get("sentence")
+            if not isinstance(number, int) or number in sentences:
+                raise InvalidInput(f"words of sentence {number!r}", "each sentence once, by its number from 0")
+            sentences[number] = record.pop("words")
+            if set(record) == {"sentence"}:
+                continue
+        regions.append(record)
+    if not sentences:
+        return RegionRelease.of(regions, None, tags, channel)
+    missing = set(range(len(sentences))) - set(sentences)
+    if missing:
+        raise InvalidInput(f"no words of sentence {min(missing)}", f"sentences 0 to {len(sentences) - 1}")
+    return RegionRelease.of(regions, [sentences[number] for number in range(len(sentences))], tags, channel)
