@@ -31,7 +31,8 @@ from pyarrow import csv
 import askance
 from askance.channels.design_per_row import DesignPerRow
 from askance.channels.private_row import PrivateRow
-from askance.channels.specs import FINITE_CHANNELS, VECTOR_CHANNELS
+from askance.channels.row_channel import RowChannel
+from askance.channels.specs import FEATURE_CHANNELS, FINITE_CHANNELS, VECTOR_CHANNELS
 from askance.cli.app import app, main
 from askance.errors import InvalidInput
 from askance.papers.registry import entries
@@ -222,7 +223,9 @@ def test_every_command_is_shown_at_work_and_every_option_explained(name):
 
 
 @pytest.mark.parametrize(
-    "channel", [*FINITE_CHANNELS, *VECTOR_CHANNELS, PrivateRow, DesignPerRow], ids=lambda channel: channel.kind
+    "channel",
+    [*FINITE_CHANNELS, *VECTOR_CHANNELS, *FEATURE_CHANNELS, PrivateRow, RowChannel, DesignPerRow],
+    ids=lambda channel: channel.kind,
 )
 def test_every_kind_of_channel_is_explained(channel):
     page = (DOCS / "channels.md").read_text(encoding="utf-8")
@@ -252,6 +255,7 @@ PLACES = {
     for channel in FINITE_CHANNELS
 }
 NUMBERS = {"private-number": "bounds = [0, 1]\n", "private-row": "columns = { a = [0, 1], b = [0, 1] }\n"}
+NUMBERS |= dict.fromkeys(("state-flip", "gaussian-noise", "laplace-noise"), "width = 2\n")
 PLACES |= {
     f"`{kind}`": f'[questions.q]\n{told}[questions.q.channel]\ndesign = "{kind}"\n{{stranger}} = 1\n'
     for kind, told in NUMBERS.items()

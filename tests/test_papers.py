@@ -20,11 +20,15 @@ from askance.papers.finite_family import draw_report_counts, fit_moments
 from askance.papers.registry import Entry, entries, reproduces, run_entry, select
 
 NAMES = [
+    "class-ratio/figure-1",
+    "class-ratio/figure-2",
+    "class-ratio/figure-3",
     "linear-moments/appendix-a4",
     "linear-moments/figure-3",
     "linear-moments/figure-4",
     "linear-moments/figure-5",
     "linear-moments/figure-6",
+    "linear-moments/figure-7",
     "mean-operator/accuracy",
     "mean-operator/figure-1",
     "mean-operator/table-1",
@@ -261,7 +265,7 @@ def test_select_by_name_paper_and_all():
 def test_unknown_names_come_with_close_ones():
     with pytest.raises(InvalidInput, match=r"Did you mean .*linear-moments/figure-3"):
         select(["linear-moment/figure3"])
-    with pytest.raises(InvalidInput, match="one of linear-moments/appendix-a4"):
+    with pytest.raises(InvalidInput, match="one of class-ratio/figure-1"):
         select(["?"])
     with pytest.raises(InvalidInput):
         select([""])
@@ -286,7 +290,7 @@ def test_command_lists():
 
 
 def test_command_runs_and_writes(tmp_path):
-    shown = invoke("randomised-response", "--quick", "--output", tmp_path)
+    shown = invoke("randomised-response/voting", "--quick", "--output", tmp_path)
     assert shown.exit_code == 0, shown.output
     assert "(24) corrected" in shown.stdout
     assert "yes" in shown.stdout

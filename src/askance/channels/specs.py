@@ -4,15 +4,21 @@ from collections.abc import Mapping
 from inspect import signature
 from typing import Any
 
+from askance.channels.additive_noise import GaussianNoise, LaplaceNoise
 from askance.channels.coordinate_release import CoordinateRelease
 from askance.channels.design_per_row import DesignPerRow
+from askance.channels.feature_channel import FeatureChannel
 from askance.channels.finite import FiniteChannel, FiniteLaw, Identity
+from askance.channels.per_coordinate import PerCoordinate
 from askance.channels.per_value_flip import PerValueFlip
 from askance.channels.priv_unit import PrivUnit
 from askance.channels.private_number import PrivateNumber
 from askance.channels.private_row import PrivateRow
 from askance.channels.randomized_response import RandomizedResponse
+from askance.channels.region_counts import RegionCounts
+from askance.channels.row_channel import RowChannel
 from askance.channels.sampled_coordinates import SampledCoordinates
+from askance.channels.state_flip import StateFlip
 from askance.channels.surveys import (
     Crosswise,
     ForcedResponse,
@@ -49,7 +55,15 @@ VECTOR_CHANNELS: tuple[type[RowMechanism], ...] = (
     PrivateNumber,
     SampledCoordinates,
 )
-_EVERY_CHANNEL: tuple[type[ChannelValue], ...] = (*FINITE_CHANNELS, *VECTOR_CHANNELS, PrivateRow)
+FEATURE_CHANNELS: tuple[type[FeatureChannel], ...] = (StateFlip, GaussianNoise, LaplaceNoise, PerCoordinate)
+_EVERY_CHANNEL: tuple[type[ChannelValue], ...] = (
+    *FINITE_CHANNELS,
+    *VECTOR_CHANNELS,
+    PrivateRow,
+    RegionCounts,
+    *FEATURE_CHANNELS,
+    RowChannel,
+)
 _BY_KIND = {channel.kind: channel for channel in _EVERY_CHANNEL}
 
 
@@ -86,9 +100,16 @@ def channel_from_spec(spec: Mapping[str, Any]) -> Any:
     strangers = sorted(set(parameters) - set(known))
     if strangers:
         raise InvalidInput(f"{kind} has no parameter {', '.join(strangers)}", f"some of {', '.join(known)}")
+    for part in ("features", "label", "channels"):  # channels that are made of channels
+        if part in parameters:
+            parameters[part] = _made(parameters[part])
     try:
         return made_by(**parameters)
     except TypeError:
         raise InvalidInput(
             f"a {kind} channel with {', '.join(sorted(parameters)) or 'no parameters'}", f"{', '.join(known)}"
         ) from None
+
+
+def _made(part: Any) -> Any:
+    return [channel_from_spec(one) for one in part] if isinstance(part, list | tuple) else channel_from_spec(part)

@@ -9,8 +9,10 @@ from askance import __version__
 from askance.cli.audit import audit
 from askance.cli.demo import demo
 from askance.cli.fit import fit
+from askance.cli.fit_tagger import tag
 from askance.cli.ledger import ledger
 from askance.cli.privatize import privatize
+from askance.cli.ratios import ratios
 from askance.cli.release import release
 from askance.cli.reproduce import reproduce
 from askance.errors import AskanceError
@@ -25,7 +27,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, privatize, fit, audit, reproduce):
+for command in (demo, privatize, fit, ratios, tag, audit, reproduce):
     app.command()(command)
 for group in (release, ledger):
     app.add_typer(group)

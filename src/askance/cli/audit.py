@@ -8,7 +8,7 @@ import typer
 
 if TYPE_CHECKING:
     from askance.planning.audit_report import AuditReport
-    from askance.releases.declarations import Question
+    from askance.releases.header import Header
 
 
 def audit(
@@ -33,19 +33,23 @@ def audit(
     from askance.cli.output import print_json
     from askance.planning.audit import audit as audit_channel
 
-    questions = _questions(study_or_release)
+    header = _header(study_or_release)
+    questions = header.questions
     # The stated rate is for the whole command.
     reports = {q.name: audit_channel(q.channel, draws, error_rate / len(questions)) for q in questions}
     passed = all(report.passed for report in reports.values())
     if as_json:
         by_name = {name: report.to_dict() for name, report in reports.items()}
-        print_json({"passed": passed, "error_rate": error_rate, "draws": draws, "questions": by_name})
+        person = header.guarantee.to_dict() | {"in_words": header.guarantee.in_words()}
+        print_json({"passed": passed, "error_rate": error_rate, "draws": draws, "questions": by_name, "person": person})
     else:
         _print(reports, passed, error_rate)
+        if any(question.hides_features for question in questions):
+            _print_record(header)
     raise typer.Exit(0 if passed else 1)
 
 
-def _questions(path: Path) -> "tuple[Question, ...]":
+def _header(path: Path) -> "Header":
     from askance.errors import InvalidInput
     from askance.releases.release import read_release
     from askance.releases.study import Study
@@ -55,14 +59,15 @@ def _questions(path: Path) -> "tuple[Question, ...]":
     if path.is_file() and path.suffix != ".parquet":
         with path.open("rb") as file:
             if file.read(4) != b"PAR1":
-                return Study.read(path).questions
-    return read_release(path).header.questions
+                return Study.read(path).header()
+    return read_release(path).header
 
 
 def _print(reports: "dict[str, AuditReport]", passed: bool, error_rate: float) -> None:
     from rich.table import Table
 
     from askance.cli.output import console
+    from askance.planning.audit_report import AttributeAudit
 
     table = Table(
         "question", "design", "epsilon promised", "enumerated", "sampled at least", "checks", "smallest p", ""
@@ -83,10 +88,23 @@ def _print(reports: "dict[str, AuditReport]", passed: bool, error_rate: float) -
     show(table)
     for name, report in reports.items():
         for design in report.designs:
+            if isinstance(design, AttributeAudit):
+                show(f"{name}: {design.in_words()}", markup=False)
             for problem in design.problems:
                 show(f"{name}{', ' + design.name if design.name else ''}: {problem}", style="red", markup=False)
     show("All channels passed." if passed else "Some channel FAILED.", style="bold")
     show(f"If every channel is honest, this audit fails with probability {error_rate:g} at most.", markup=False)
+
+
+def _print_record(header: "Header") -> None:
+    """Say what all that a person tells is worth together: attributes one by one look well hidden, and may not be."""
+    from askance.cli.output import console
+
+    show = console().print
+    show("\nEach person", style="bold")
+    show(f"  {header.guarantee}", markup=False)
+    show(f"  {header.guarantee.in_words()}", markup=False)
+    show("  Every further release about the same person adds as much again.")
 
 
 def _level(epsilon: float) -> str:

@@ -21,15 +21,21 @@ def fit(
     data: Annotated[
         str,
         typer.Argument(
-            help="A release: Parquet, by path or address (s3://...), or a mean operator (JSON), with --features. Or a "
-            "CSV or Parquet file of reports, with --study."
+            help="A release: Parquet, by path or address (s3://...); a mean operator (JSON), with --features; or "
+            "counted regions (JSON lines or Parquet). Or a CSV or Parquet file of reports, with --study."
         ),
     ],
     study: Annotated[Path | None, typer.Option(help="The study file, if DATA is not a release.")] = None,
     formula: Annotated[str | None, typer.Option(help='A regression, such as "cheated ~ age + C(school)".')] = None,
     question: Annotated[str | None, typer.Option(help="Which question, if there are several and no formula.")] = None,
+    label: Annotated[
+        str | None, typer.Option(metavar="QUESTION", help="For hidden features: the question about their label.")
+    ] = None,
     method: Annotated[
-        Literal["marginal", "moments"], typer.Option(help="Maximum likelihood, or unbiased moments.")
+        Literal["marginal", "moments", "hybrid"],
+        typer.Option(
+            help="Maximum likelihood, or unbiased moments. For regions also one after the other: hybrid, their default."
+        ),
     ] = "marginal",
     ridge: Annotated[str, typer.Option(help="Penalty on the coefficients: a number, or auto.")] = "auto",
     covariance: Annotated[
@@ -47,6 +53,17 @@ def fit(
         Literal["logistic", "square", "matsushita", "unhinged", "rho"],
         typer.Option(help="For a mean operator: the loss."),
     ] = "logistic",
+    sentences: Annotated[
+        Path | None, typer.Option(help="For regions without their sentences: these, as .conllu, .jsonl or .txt.")
+    ] = None,
+    structure: Annotated[
+        Literal["node", "chain"],
+        typer.Option(help="For regions: tags by the word alone, or also by words and tags around it."),
+    ] = "node",
+    passes: Annotated[
+        int | None, typer.Option(min=1, help="For regions: how often the last stage goes over them.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="For regions: the same seed gives the same tagger.")] = None,
     engine: Annotated[
         str, typer.Option(help="Where it runs: local, dask, spark, or dask:ADDRESS, spark:MASTER.")
     ] = "local",
@@ -66,13 +83,22 @@ def fit(
     income + age", or a hidden number and public covariates. Without one, a row's outcome is explained by its other
     columns, and a number by all covariates that are numbers; if there are none, its mean is estimated.
 
+    A question that hides features (images, say): a linear classifier of clean records, learned from the reports on
+    them and on their label, another question.
+
     A mean operator (see askance release): a linear classifier of the features, once these are known to be those that
     the labels were added up with.
+
+    Counted regions: a tagger that is learned from how often tags occur in windows of sentences.
     """
-    from askance.cli.fit_totals import check_options, fit_totals, is_mean_operator
+    from askance.cli.fit_features import fit_features, refuse_label
+    from askance.cli.fit_options import check_options, kind_of, was_given
+    from askance.cli.fit_tagger import fit_tagger
+    from askance.cli.fit_totals import fit_totals
     from askance.cli.output import print_json, say
     from askance.engines.base import running
     from askance.engines.local import LocalEngine
+    from askance.errors import InvalidInput
     from askance.releases.study import Study
     from askance.reports.collected import Wanted, open_reports
     from askance.reports.text import report_text
@@ -80,13 +106,22 @@ def fit(
 
     penalty = _ridge(ridge)
     _check_level(level)
-    inputs = [Path(path) for path in (data, study) if path is not None]
+    inputs = [Path(path) for path in (data, study, sentences) if path is not None]
     for target in (report, save):
         if target is not None:
             check_target(target, overwrite=overwrite, inputs=tuple(inputs))
             inputs.append(target)
-    check_options(context, is_mean_operator(data))
-    if is_mean_operator(data):
+    kind = kind_of(data)
+    check_options(context, kind)
+    if kind == "regions":
+        fit_tagger(
+            data, sentences=sentences, method=method if was_given(context, "method") else "hybrid", structure=structure,
+            passes=passes, seed=seed, as_json=as_json, save=save, quiet=quiet,
+        )  # fmt: skip
+        return
+    if method == "hybrid":
+        raise InvalidInput("--method hybrid", "marginal or moments; hybrid is for counted regions")
+    if kind == "totals":
         fit_totals(
             data, features=features, id_column=id_column, loss=loss, ridge=penalty, level=level, as_json=as_json,
             save=save, quiet=quiet,
@@ -96,6 +131,12 @@ def fit(
     wanted = Wanted(question, formula, weight)
     release, whole_person = open_reports(data, plan, wanted)
     asked = wanted.asked(release.header)
+    if asked.hides_features:
+        fit_features(
+            context, release, asked, label=label, ridge=penalty, level=level, as_json=as_json, save=save, quiet=quiet
+        )
+        return
+    refuse_label(label, asked)
     options: dict[str, Any] = {
         "question": asked.name,
         "formula": formula,

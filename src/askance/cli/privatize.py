@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from askance.releases.declarations import Question
     from askance.releases.privatizing import Privatized
     from askance.releases.study import Study
 
@@ -15,7 +16,9 @@ _MANY = 0.05  # of a column clipped
 
 def privatize(
     study: Annotated[Path, typer.Argument(help="The study file (TOML): questions, channels, covariates.")],
-    data: Annotated[Path, typer.Argument(help="True answers: a CSV or Parquet file, or a folder of them.")],
+    data: Annotated[
+        Path, typer.Argument(help="True answers: a CSV or Parquet file, arrays (.npz), or a folder of them.")
+    ],
     out: Annotated[Path, typer.Option(help="The release to write (Parquet).")],
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier release.")] = False,
     rows_per_part: Annotated[
@@ -118,19 +121,27 @@ def _print_clipped(clipped: dict[str, int], rows: int) -> None:
 
 def _clipped(study: "Study", done: "Privatized") -> dict[str, int]:
     """How many values of each hidden column were outside their bounds; those with none, too."""
-    hidden = [name for question in study.questions if question.hides_numbers for name in question.sources]
+    numbers = [question for question in study.questions if question.hides_numbers]
+    hidden = [name for question in numbers if not question.hides_features for name in question.sources]
+    # Attributes are counted together, and most have states rather than bounds.
+    hidden += [question.name for question in numbers if question.hides_features and done.clipped[question.name]]
     return {name: done.clipped[name] for name in hidden}
 
 
 def _warnings_on_bounds(done: "Privatized", clipped: dict[str, int]) -> list[str]:
     """Say which bounds are too tight for these data."""
-    shares = {name: count / done.release.num_rows for name, count in clipped.items()}
+    values = {q.name: done.release.num_rows * len(q.guarantee.per_attribute or (0,)) for q in _features(done)}
+    shares = {name: count / values.get(name, done.release.num_rows) for name, count in clipped.items()}
     return [
         f"{100 * share:.3g}% of {name!r} lay outside the public bounds: these are too tight, and estimates are about "
         "the clipped values. Choose wider bounds, from what is known without these data."
         for name, share in shares.items()
         if share > _MANY
     ]
+
+
+def _features(done: "Privatized") -> "list[Question]":
+    return [question for question in done.release.header.questions if question.hides_features]
 
 
 def _warnings(study: "Study") -> list[str]:

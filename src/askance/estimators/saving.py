@@ -1,11 +1,14 @@
 """Fitted models as JSON: readable, versioned, never pickled."""
 
+import base64
 import json
 import os
+import zlib
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 import askance
 from askance.channels.specs import channel_from_spec
@@ -15,11 +18,19 @@ from askance.releases.atomic import written_whole
 FORMAT = "askance-model"
 VERSION = 1
 _ESTIMATORS = {
+    "CountTagger": "askance.estimators.count_tagger",
     "IndirectClassifier": "askance.estimators.indirect_classifier",
     "IndirectRegressor": "askance.estimators.indirect_regressor",
     "MeanOperatorClassifier": "askance.estimators.mean_operator_classifier",
     "Prevalence": "askance.estimators.prevalence",
     "ProportionClassifier": "askance.estimators.proportion_classifier",
+    "SpreadClassifier": "askance.estimators.spread_classifier",
+    "RatioEstimator": "askance.estimators.ratio_estimator",
+}
+# What a fitted estimator may hold beside arrays and plain values: it has to_dict and from_dict.
+_PARTS = {
+    "BagPosteriorModel": "askance.solvers.bag_posterior",
+    "MmdRatios": "askance.solvers.ratio_mmd",
 }
 
 
@@ -104,6 +115,8 @@ def load_model(path: str | os.PathLike[str]) -> Any:
 
 
 def _encode(value: Any) -> Any:
+    if isinstance(value, np.ndarray) and value.dtype == np.float32:
+        return _packed(value)
     if isinstance(value, np.ndarray):
         return {"array": _finite(value.tolist()), "dtype": "object" if value.dtype == object else value.dtype.str}
     if isinstance(value, tuple):
@@ -112,6 +125,8 @@ def _encode(value: Any) -> Any:
         return {"list": [_encode(item) for item in value]}
     if hasattr(value, "to_spec"):
         return {"channel": value.to_spec()}
+    if type(value).__name__ in _PARTS:
+        return {"part": type(value).__name__, "content": _encode(value.to_dict())}
     if isinstance(value, dict):
         return {"mapping": {name: _encode(item) for name, item in value.items()}}
     if isinstance(value, np.generic):
@@ -128,13 +143,26 @@ def _decode(value: Any) -> Any:
         dtype = np.dtype(value["dtype"])
         content = value["array"]
         return np.array(_numbers(content), dtype) if dtype.kind == "f" else np.array(content, dtype)
+    if "packed" in value:
+        content = zlib.decompress(base64.b64decode(value["packed"]))
+        return np.frombuffer(content, "<f4").reshape(value["shape"]).astype(np.float32)
     if "tuple" in value:
         return tuple(_decode(item) for item in value["tuple"])
     if "list" in value:
         return [_decode(item) for item in value["list"]]
     if "mapping" in value:
         return {name: _decode(item) for name, item in value["mapping"].items()}
+    if "part" in value:
+        from importlib import import_module
+
+        return getattr(import_module(_PARTS[value["part"]]), value["part"]).from_dict(_decode(value["content"]))
     return channel_from_spec(value["channel"])
+
+
+def _packed(array: NDArray[np.float32]) -> dict[str, Any]:
+    """Single precision is for models of millions of weights: as text they would fill a hundred megabytes."""
+    content = zlib.compress(np.ascontiguousarray(array, "<f4").tobytes(), 6)
+    return {"packed": base64.b64encode(content).decode(), "shape": list(array.shape)}
 
 
 def _finite(value: Any) -> Any:

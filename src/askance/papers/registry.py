@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Run = Callable[[Path, "np.random.Generator", bool], "Outcome"]
 
 PAPERS = {
+    "class-ratio": "Iyer, Nath & Sarawagi, Privacy-preserving Class Ratio Estimation (2016) [CR]",
     "linear-moments": "Raghunathan, Frostig, Duchi & Liang, Estimation from Indirect Supervision with Linear "
     "Moments (2016, extended edition) [LM]",
     "mean-operator": "Patrini, Nielsen & Nock, Bridging Weak Supervision and Privacy Aware Learning via Sufficient "
@@ -30,14 +31,24 @@ PAPERS = {
 }
 
 _MODULES = (
+    "askance.papers.class_ratio_figure_1",
+    "askance.papers.class_ratio_figure_2",
+    "askance.papers.class_ratio_figure_3",
     "askance.papers.linear_moments_appendix_a4",
     "askance.papers.linear_moments_figure_3",
     "askance.papers.linear_moments_figure_4",
     "askance.papers.linear_moments_figure_5",
     "askance.papers.linear_moments_figure_6",
+    "askance.papers.linear_moments_figure_7",
     "askance.papers.mean_operator_accuracy",
     "askance.papers.mean_operator_factorisation",
     "askance.papers.mean_operator_theorems",
+    "askance.papers.randomised_response_appendix_b",
+    "askance.papers.randomised_response_figure_1",
+    "askance.papers.randomised_response_figure_2",
+    "askance.papers.randomised_response_figure_3",
+    "askance.papers.randomised_response_figure_4",
+    "askance.papers.randomised_response_section_6_1",
     "askance.papers.randomised_response_voting",
 )
 
@@ -98,7 +109,7 @@ def entries() -> dict[str, Entry]:
     Examples
     --------
     >>> list(entries())[0]
-    'linear-moments/appendix-a4'
+    'class-ratio/figure-1'
     """
     for module in _MODULES:
         import_module(module)

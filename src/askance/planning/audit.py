@@ -12,29 +12,32 @@ All tests together raise a false alarm with probability at most the stated error
 cells (Bonferroni), half by the bounds.
 
 Channels for numbers have too many reports for a table; how they are looked at is in
-:mod:`askance.planning.audit_numbers`.
+:mod:`askance.planning.audit_numbers`. Attributes that are hidden one by one are looked at one by one, in
+:mod:`askance.planning.audit_attributes`.
 """
 
 import math
 from collections.abc import Mapping
-from fractions import Fraction
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from askance.channels.base import LabelChannel
 from askance.channels.design_per_row import DesignPerRow
+from askance.channels.feature_channel import FeatureChannel
 from askance.channels.finite import FiniteLaw
 from askance.channels.private_row import PrivateRow
+from askance.channels.row_channel import RowChannel
 from askance.channels.vectors import RowMechanism
 from askance.entropy.thresholds import RESOLUTION
 from askance.errors import InvalidInput
+from askance.planning.audit_attributes import audit_attributes
 from askance.planning.audit_numbers import audit_numbers
 from askance.planning.audit_report import AuditReport, CellFault, DesignAudit
-from askance.planning.clopper_pearson import limits, sure_level
-
-Table = NDArray[np.int64]
+from askance.planning.cell_tests import Table, binomial_p_values, detectable, most_revealing
+from askance.planning.cell_tests import enumerated_epsilon as enumerated_epsilon
+from askance.planning.clopper_pearson import sure_level
 
 _DRAWS = 1_000_000
 _DRAWS_AT_ONCE = 1 << 20
@@ -42,7 +45,9 @@ _AGREE = 1e-9
 
 
 def audit(
-    channel: LabelChannel | RowMechanism | PrivateRow, draws: int | None = None, error_rate: float = 1e-3
+    channel: LabelChannel | RowMechanism | PrivateRow | FeatureChannel | RowChannel,
+    draws: int | None = None,
+    error_rate: float = 1e-3,
 ) -> AuditReport:
     """Check a channel against its promise.
 
@@ -72,6 +77,10 @@ def audit(
         raise InvalidInput(f"error_rate={error_rate!r}", "a probability between 0 and 1, such as 0.001")
     if isinstance(channel, RowMechanism | PrivateRow):
         return AuditReport((audit_numbers(channel, draws, float(error_rate)),), float(error_rate))
+    if isinstance(channel, FeatureChannel):
+        return AuditReport((audit_attributes(channel, draws, float(error_rate)),), float(error_rate))
+    if isinstance(channel, RowChannel):
+        return _audit_record(channel, draws, float(error_rate))
     designs = _designs(channel)
     draws = _DRAWS if draws is None else draws
     cells_of_truths = len(designs) * len(channel.classes)
@@ -91,17 +100,12 @@ def audit(
     )
 
 
-def enumerated_epsilon(counts: Table) -> float:
-    """Return the exact level of a table of counts, reports x truths, in exact integer arithmetic."""
-    worst = Fraction(1)
-    for row in counts.tolist():
-        most, least = max(row), min(row)
-        if most == 0:
-            continue  # a report that nobody gives
-        if least == 0:
-            return math.inf
-        worst = max(worst, Fraction(most, least))
-    return math.log1p(worst - 1)
+def _audit_record(channel: RowChannel, draws: int | None, error_rate: float) -> AuditReport:
+    """Audit the features and the label; both are told at once, so that their levels add up."""
+    parts = {"features": channel.features} | ({} if channel.label is None else {"label": channel.label})
+    found = {name: audit(part, draws, error_rate / len(parts)) for name, part in parts.items()}
+    designs = tuple(replace(design, name=name) for name, report in found.items() for design in report.designs)
+    return AuditReport(designs, error_rate, together=math.fsum(report.exact_epsilon for report in found.values()))
 
 
 def _designs(channel: Any) -> Mapping[str, FiniteLaw]:
@@ -152,8 +156,8 @@ def _audit_design(
     drawn = halves[0] + halves[1]
     each = drawn.sum(axis=0)
     expected = law.counts / RESOLUTION
-    p_values = _binomial_p_values(drawn, each, expected)
-    report, truth, other = _most_revealing(halves[0], bound_level)
+    p_values = binomial_p_values(drawn, each, expected)
+    report, truth, other = most_revealing(halves[0], bound_level)
     pair = [truth, other]
     lower = sure_level(halves[1][report, pair], halves[1].sum(axis=0)[pair], bound_level)
     faults = tuple(
@@ -176,7 +180,7 @@ def _audit_design(
         draws=int(each.sum()),
         smallest_p=float(p_values.min()),
         cell_level=cell_level,
-        detectable=_detectable(expected, int(each.min()), cell_level),
+        detectable=detectable(expected, int(each.min()), cell_level),
         faults=faults,
         lower_bound=lower,
         lower_bound_at=(law.report_labels[report], law.classes[truth], law.classes[other]),
@@ -192,31 +196,3 @@ def _table_fault(law: FiniteLaw) -> str:
     if np.abs(law.matrix - law.counts / RESOLUTION).max() > _AGREE:
         return "the matrix that estimators use differs from the counts that are drawn from"
     return ""
-
-
-def _binomial_p_values(drawn: Table, each: Table, expected: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Two-sided exact p-values: twice the smaller tail."""
-    from scipy.stats import binom
-
-    below = binom.cdf(drawn, each, expected)
-    above = binom.sf(drawn - 1, each, expected)
-    doubled: NDArray[np.float64] = np.minimum(1.0, 2 * np.minimum(below, above))
-    return doubled
-
-
-def _most_revealing(drawn: Table, level: float) -> tuple[int, int, int]:
-    """Return the report, the truth that it favours and the truth that it disfavours, by the sure log-ratio."""
-    lower, upper = limits(drawn, drawn.sum(axis=0), level)
-    favoured, disfavoured = lower.argmax(axis=1), upper.argmin(axis=1)
-    rows = np.arange(len(drawn))
-    report = int((lower[rows, favoured] / upper[rows, disfavoured]).argmax())
-    return report, int(favoured[report]), int(disfavoured[report])
-
-
-def _detectable(expected: NDArray[np.float64], each: int, level: float) -> float:
-    """About how far off a probability must be to be noticed with probability 0.99 (normal approximation)."""
-    from scipy.special import ndtri
-
-    spread = float(np.sqrt(expected * (1 - expected)).max() / math.sqrt(each))
-    once = -math.log(0.01) / each  # what should never happen is noticed when it happens once
-    return max(once, float((-ndtri(level / 2) + ndtri(0.99)) * spread))

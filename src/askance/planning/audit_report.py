@@ -101,7 +101,8 @@ class ChannelAudit:
         fields = asdict(self) | {"passed": self.passed, "problems": list(self.problems)}
         fields["faults"] = list(fields["faults"])
         for name in ("promised_epsilon", "exact_epsilon", "detectable"):
-            fields[name] = "infinite" if math.isinf(fields[name]) else fields[name]
+            if name in fields:
+                fields[name] = "infinite" if math.isinf(fields[name]) else fields[name]
         return fields
 
 
@@ -229,14 +230,87 @@ class NumberAudit(ChannelAudit):
 
 
 @dataclass(frozen=True)
+class AttributeAudit(ChannelAudit):
+    """The audit of a channel that hides attributes one by one.
+
+    ``promised_epsilon`` and ``exact_epsilon`` are those of the whole row.
+
+    Parameters
+    ----------
+    attributes : int
+        How many attributes a row has.
+    attribute_epsilon : float
+        The exact level of the least private attribute, alone.
+    delta : float
+        The probability for which the levels are stated.
+    tests : int
+        How many probabilities and laws were compared with what was drawn.
+    test_level : float
+        The level below which a p-value counts as a fault.
+    faults : tuple of str
+    lower_bound_at : str
+        Where the bound, which is about one attribute, was found.
+    """
+
+    attributes: int
+    attribute_epsilon: float
+    delta: float
+    tests: int
+    test_level: float
+    faults: tuple[str, ...]
+    lower_bound_at: str
+
+    _law: ClassVar[str] = "law that is drawn from"
+
+    @property
+    def checks(self) -> int:
+        """How many tests were made."""
+        return self.tests
+
+    @property
+    def _faults(self) -> list[str]:
+        said = [f"{len(self.faults)} of {self.tests} checks failed"] if self.faults else []
+        return said + list(self.faults[:_MOST_FAULTS_SHOWN])
+
+    def in_words(self) -> str:
+        """Say what one attribute gives away, and what the whole row does."""
+        if math.isinf(self.exact_epsilon):
+            return f"There is no privacy guarantee for the whole row of {self.attributes} attributes."
+        at = f" at delta {self.delta:g}" if self.delta else ""
+        return (
+            f"One attribute alone: epsilon {self.attribute_epsilon:.6g}{at}. The whole row of {self.attributes} "
+            f"attributes: epsilon {self.exact_epsilon:.6g}{at}, because all of them are told at once."
+        )
+
+    def __str__(self) -> str:
+        return "\n".join(
+            [
+                self._written(
+                    self.lower_bound_at,
+                    f"{self.tests} checks with {self.draws:,} reports on single attributes: smallest p "
+                    f"{self.smallest_p:.2g}, alarm below {self.test_level:.2g}",
+                ),
+                f"  {self.in_words()}",
+            ]
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-able mapping."""
+        level = "infinite" if math.isinf(self.attribute_epsilon) else self.attribute_epsilon
+        return super().to_dict() | {"attribute_epsilon": level, "in_words": self.in_words()}
+
+
+@dataclass(frozen=True)
 class AuditReport:
     """The audit of a channel: one entry for each design.
 
-    ``error_rate`` is the probability with which an honest channel fails.
+    ``error_rate`` is the probability with which an honest channel fails; ``together`` is the level of all entries, if
+    they are parts of one record rather than designs of which each person has one.
     """
 
-    designs: tuple[DesignAudit | NumberAudit, ...]
+    designs: tuple[DesignAudit | NumberAudit | AttributeAudit, ...]
     error_rate: float
+    together: float | None = None
 
     @property
     def passed(self) -> bool:
@@ -245,7 +319,9 @@ class AuditReport:
 
     @property
     def exact_epsilon(self) -> float:
-        """The level of the least private design, by enumeration."""
+        """The level of the least private design, by enumeration; of a record, that of all its parts."""
+        if self.together is not None:
+            return self.together
         return max(design.exact_epsilon for design in self.designs)
 
     @property
@@ -255,9 +331,11 @@ class AuditReport:
 
     def __str__(self) -> str:
         verdict = "passed" if self.passed else "FAILED"
+        record = [] if self.together is None else [f"The whole record: epsilon {self.exact_epsilon:.6g}"]
         return "\n".join(
             [
                 *map(str, self.designs),
+                *record,
                 f"audit {verdict}; an honest channel fails with probability {self.error_rate:g} at most",
             ]
         )

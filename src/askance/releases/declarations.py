@@ -10,10 +10,12 @@ import pyarrow as pa
 from askance.channels.alphabet import Label, as_labels, listed
 from askance.channels.base import LabelChannel
 from askance.channels.design_per_row import DesignPerRow
+from askance.channels.feature_channel import FeatureChannel
 from askance.channels.finite import FiniteLaw
 from askance.channels.guarantee import Guarantee
 from askance.channels.private_number import PrivateNumber
 from askance.channels.private_row import PrivateRow
+from askance.channels.row_channel import checked_columns
 from askance.errors import InvalidInput
 
 COVARIATE_TYPES = ("number", "category")
@@ -50,12 +52,15 @@ class Question:
     ----------
     name : str
         The column that holds the reports.
-    channel : finite channel, DesignPerRow, PrivateNumber or PrivateRow
+    channel : finite channel, DesignPerRow, PrivateNumber, PrivateRow, StateFlip, GaussianNoise or LaplaceNoise
         How an answer becomes a report.
     text : str
         The question as it is asked.
     design_column : str, optional
         The column that names each row's design; needed for a DesignPerRow, and only then.
+    columns : sequence of str, optional
+        For a channel that hides attributes one by one: the columns that they come in. If not given, they come as one
+        column of arrays with the question's name.
 
     Examples
     --------
@@ -66,14 +71,15 @@ class Question:
     """
 
     name: str
-    channel: LabelChannel | PrivateNumber | PrivateRow
+    channel: LabelChannel | PrivateNumber | PrivateRow | FeatureChannel
     text: str = ""
     design_column: str | None = None
+    columns: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise InvalidInput(f"a question called {self.name!r}", "a name that is not empty")
-        if not isinstance(self.channel, FiniteLaw | DesignPerRow | PrivateNumber | PrivateRow):
+        if not isinstance(self.channel, FiniteLaw | DesignPerRow | PrivateNumber | PrivateRow | FeatureChannel):
             raise InvalidInput(f"the channel of {self.name!r} is {self.channel!r}", "a channel such as Warner(0.8)")
         several = isinstance(self.channel, DesignPerRow)
         if several and not self.design_column:
@@ -86,34 +92,57 @@ class Question:
                 f"the question {self.name!r} has one design and the design_column {self.design_column!r}",
                 "no design_column, or several designs",
             )
+        self._check_columns()
         if not self.hides_numbers:
             label_type(self.report_labels, f"the question {self.name!r}")
+
+    def _check_columns(self) -> None:
+        if not isinstance(self.channel, FeatureChannel):
+            if self.columns is not None:
+                raise InvalidInput(
+                    f"the question {self.name!r} has columns and the channel {self.channel!r}",
+                    "a channel that hides attributes one by one, such as StateFlip",
+                )
+            return
+        if self.columns is not None:
+            columns = checked_columns(self.columns)
+            vars(self).update(columns=columns, channel=self.channel.for_width(len(columns)))
+        self.channel.width  # noqa: B018 - a report needs a fixed number of attributes
 
     @property
     def hides_numbers(self) -> bool:
         """Whether the answer is a number, or a row of numbers, rather than one of a few choices."""
-        return isinstance(self.channel, PrivateNumber | PrivateRow)
+        return isinstance(self.channel, PrivateNumber | PrivateRow | FeatureChannel)
+
+    @property
+    def hides_features(self) -> bool:
+        """Whether the answer is a row of attributes that are hidden one by one."""
+        return isinstance(self.channel, FeatureChannel)
 
     @property
     def label_channel(self) -> LabelChannel:
         """The channel of an answer out of a few choices; refused if the answer is a number."""
-        if isinstance(self.channel, PrivateNumber | PrivateRow):
+        if isinstance(self.channel, PrivateNumber | PrivateRow | FeatureChannel):
             raise InvalidInput(
                 f"the question {self.name!r}, which hides numbers",
                 "a question with choices",
-                "Numbers are for regressions: IndirectRegressor, or askance fit with a formula.",
+                "Attributes are the features of SpreadClassifier; its label is a question of its own."
+                if self.hides_features
+                else "Numbers are for regressions: IndirectRegressor, or askance fit with a formula.",
             )
         return self.channel
 
     @property
     def sources(self) -> tuple[str, ...]:
         """The columns that hold the true answer. They stay behind."""
-        return self.channel.bounds.names if isinstance(self.channel, PrivateRow) else (self.name,)
+        if isinstance(self.channel, PrivateRow):
+            return self.channel.bounds.names
+        return self.columns or (self.name,)
 
     @property
     def arrow_type(self) -> pa.DataType:
         """How reports are stored."""
-        if isinstance(self.channel, PrivateNumber | PrivateRow):
+        if isinstance(self.channel, PrivateNumber | PrivateRow | FeatureChannel):
             return self.channel.layout.arrow_type
         plain = label_type(self.report_labels, self.name)
         return pa.dictionary(pa.int32(), plain) if pa.types.is_string(plain) else plain
@@ -135,12 +164,13 @@ class Question:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-able mapping (without the name, which is its key in the header)."""
-        return {
+        fields = {
             "text": self.text,
             "channel": self.channel.to_spec(),
             "guarantee": self.guarantee.to_dict(),
             "design_column": self.design_column,
         }
+        return fields if self.columns is None else fields | {"columns": list(self.columns)}
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ def whole_person(guarantees: Iterable[Guarantee]) -> Guarantee:
         delta=math.fsum(part.delta for part in parts),
         protects=f"all {len(parts)} answers of one person together",
         neighbours="any two sets of answers of one person",
-        per_attribute=tuple(part.epsilon for part in parts),
+        per_attribute=tuple(level for part in parts for level in part.per_attribute or (part.epsilon,)),
     )
 
 
@@ -194,7 +194,8 @@ class Header:
         questions = []
         for name, field in fields["questions"].items():
             channel = channel_from_spec(field["channel"])
-            questions.append(Question(name, channel, field["text"], field["design_column"]))
+            columns = field.get("columns")
+            questions.append(Question(name, channel, field["text"], field["design_column"], columns))
             _check_promise(Guarantee.from_dict(field["guarantee"]), channel.guarantee, f"question {name!r}")
         covariates = [
             Covariate(c["name"], c["type"], None if c["levels"] is None else tuple(c["levels"]), c["missing"])

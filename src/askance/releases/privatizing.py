@@ -13,9 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from askance.channels.design_per_row import DesignPerRow
+from askance.channels.feature_channel import FeatureChannel
 from askance.channels.private_number import PrivateNumber
 from askance.channels.private_row import PrivateRow
 from askance.errors import InvalidInput
+from askance.releases.attribute_columns import attribute_rows
 from askance.releases.columns import (
     Fault,
     answer_columns,
@@ -177,6 +179,9 @@ def _reports(question: Question, arrays: dict[str, pa.Array]) -> tuple[pa.Array,
         inside, outside = channel.clip(np.column_stack([arrays[name].to_numpy() for name in question.sources]))
         counted = outside if isinstance(outside, dict) else {question.name: outside}
         return channel.layout.to_arrow(channel.privatize(inside)), +Counter(counted)
+    if isinstance(channel, FeatureChannel):
+        rows, moved = channel.clip(attribute_rows(question, arrays))
+        return channel.stored(channel.privatize(rows)), +Counter({question.name: moved})
     answers = arrays[question.name]
     if isinstance(channel, DesignPerRow):
         drawn = channel.privatize(answers, arrays[str(question.design_column)])

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from askance.channels.base import Spec
+from askance.channels.feature_channel import FeatureChannel
 from askance.channels.guarantee import Guarantee
+from askance.channels.per_coordinate import PerCoordinate
 from askance.channels.private_number import PrivateNumber
 from askance.channels.private_row import PrivateRow
 from askance.errors import InvalidInput
@@ -132,6 +134,9 @@ class Study:
             if isinstance(question.channel, PrivateRow):
                 columns = question.channel.bounds.to_dict().items()
                 lines += ["columns = { " + ", ".join(f"{_key(n)} = {_toml(b)}" for n, b in columns) + " }"]
+            elif isinstance(question.channel, FeatureChannel):
+                lines += _features(question, question.channel)
+                continue
             elif isinstance(question.channel, PrivateNumber):
                 lines += [f"bounds = {_toml(question.channel.range)}"]
             else:
@@ -148,8 +153,22 @@ class Study:
         return "\n".join(lines) + "\n"
 
 
-def _design(spec: Spec) -> str:
-    elsewhere = ("channel", "version", "classes", "columns", "lower", "upper")  # said outside of the design
+def _features(question: Question, channel: FeatureChannel) -> list[str]:
+    """The lines of a question whose attributes are hidden one by one."""
+    said = [f"width = {channel.width}" if question.columns is None else f"columns = {_toml(question.columns)}"]
+    if not isinstance(channel, PerCoordinate):
+        return [*said, f"channel = {_design(channel.to_spec(), _OF_ATTRIBUTES)}"]
+    if not isinstance(channel.channels, tuple):
+        return [*said, f"channel = {_design(channel.channels.to_spec(), _OF_ATTRIBUTES)}"]
+    each = [_design(one.to_spec(), _OF_ATTRIBUTES) for one in channel.channels]
+    return [*said, "channels = [", *(f"    {one}," for one in each), "]"]
+
+
+_OUTSIDE = ("channel", "version", "classes", "columns", "lower", "upper")  # said outside of the design
+_OF_ATTRIBUTES = ("channel", "version", "dim")
+
+
+def _design(spec: Spec, elsewhere: tuple[str, ...] = _OUTSIDE) -> str:
     parameters = {name: value for name, value in spec.items() if name not in elsewhere}
     pairs = {"design": spec["channel"]} | parameters
     return "{ " + ", ".join(f"{name} = {_toml(value)}" for name, value in pairs.items()) + " }"

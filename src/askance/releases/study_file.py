@@ -10,15 +10,20 @@ from typing import Any
 
 from askance.channels.alphabet import as_labels
 from askance.channels.design_per_row import DesignPerRow
+from askance.channels.finite import FiniteChannel
+from askance.channels.per_coordinate import PerCoordinate
 from askance.channels.private_number import PrivateNumber
 from askance.channels.private_row import PrivateRow
-from askance.channels.specs import FINITE_CHANNELS, channel_from_spec
+from askance.channels.row_channel import checked_columns
+from askance.channels.specs import FEATURE_CHANNELS, FINITE_CHANNELS, channel_from_spec
 from askance.channels.value import ChannelValue
 from askance.errors import InvalidInput
 from askance.releases.declarations import COVARIATE_TYPES, Covariate, Question, check_names
 
 _DESIGNS = {channel.kind: channel for channel in FINITE_CHANNELS}
-_EVERY_DESIGN = {*_DESIGNS, PrivateNumber.kind, PrivateRow.kind}
+_OF_ATTRIBUTES: tuple[type[ChannelValue], ...] = (*FEATURE_CHANNELS, FiniteChannel)
+_FEATURE_DESIGNS = {channel.kind: channel for channel in _OF_ATTRIBUTES if channel is not PerCoordinate}
+_EVERY_DESIGN = {*_DESIGNS, *_FEATURE_DESIGNS, PrivateNumber.kind, PrivateRow.kind}
 _REQUIRED: Any = object()
 _KINDS = {str: "text in quotes", bool: "true or false", list: "a list in [ ]", dict: "a table"}
 
@@ -98,15 +103,20 @@ def _meant(word: object, known: Iterable[str]) -> str:
 
 
 def _question(name: str, place: _Place) -> Question:
-    place.only("text", "choices", "bounds", "columns", "channel", "design_column", "designs")
+    place.only("text", "choices", "bounds", "columns", "width", "channel", "channels", "design_column", "designs")
     text = place.get("text", str, "")
-    kinds = [key for key in ("choices", "bounds", "columns") if key in place.values]
+    kinds = [key for key in ("choices", "bounds", "columns", "width") if key in place.values]
     if len(kinds) != 1:
         raise InvalidInput(
             f"{place} has {' and '.join(kinds)}" if kinds else f"{place} has no 'choices'",
             'one of: choices = ["no", "yes"] for an answer out of a list; bounds = [0, 100] for a number; '
-            "columns = { age = [0, 100], income = [0, 500] } for several numbers that are hidden together",
+            "columns = { age = [0, 100], income = [0, 500] } for several numbers that are hidden together; "
+            'width = 784, or columns = ["age", "smoker"], for attributes that are hidden one by one',
         )
+    if "width" in kinds or isinstance(place.values.get("columns"), list):
+        return _hidden_features(name, place, text)
+    if "channels" in place.values:
+        raise InvalidInput(f"{place} has channels", "channel = { ... }", "Only attributes have a channel each.")
     if kinds != ["choices"]:
         return _hidden_numbers(name, place, text)
     listed = place.get("choices", list)
@@ -147,6 +157,42 @@ def _hidden_numbers(name: str, place: _Place, text: str) -> Question:
         return Question(name, channel, text)
 
 
+def _hidden_features(name: str, place: _Place, text: str) -> Question:
+    """Attributes that are hidden one by one: an array of so many numbers, or so many columns."""
+    for key in ("design_column", "designs"):
+        if key in place.values:
+            raise InvalidInput(f"{place} has {key}", "one channel: attributes are hidden by one design only")
+    if ("channel" in place.values) == ("channels" in place.values):
+        raise InvalidInput(
+            f"{place} has {'both' if 'channel' in place.values else 'neither'} of channel and channels",
+            'channel = { design = "state-flip", states = 2, flip = 0.2 }, or channels = [ ... ] with one for each '
+            "attribute",
+        )
+    columns = None
+    if "columns" in place.values:
+        with _at(place):
+            columns = checked_columns(place.get("columns", list))
+    width = len(columns) if columns else place.values["width"]
+    if isinstance(width, bool) or not isinstance(width, int) or width < 1:
+        raise InvalidInput(f"{place} has width = {width!r}", "how many attributes there are, such as width = 784")
+    if "channel" in place.values:
+        channel = _attribute_channel(place.table("channel"))
+    else:
+        each = place.get("channels", list)
+        if not all(isinstance(one, dict) for one in each):
+            raise InvalidInput(f"{place} has channels = {each!r}", 'a list of { design = "...", ... }')
+        places = [_Place(one, place.source, f"{place.name}.channels[{n}]") for n, one in enumerate(each)]
+        with _at(place):
+            channel = PerCoordinate([_attribute_channel(where) for where in places])
+    with _at(place):
+        made = channel if not isinstance(channel, FiniteChannel) else PerCoordinate(channel)
+        return Question(name, made.for_width(width), text, None, columns)
+
+
+def _attribute_channel(place: _Place) -> Any:
+    return _channel(place, _FEATURE_DESIGNS, {"dim": None})
+
+
 def _channel(place: _Place, designs: Mapping[str, type[ChannelValue]], known: Mapping[str, Any]) -> Any:
     """Make a channel of the parameters in the file and of what is known from around it."""
     kind = place.get("design", str)
@@ -170,7 +216,7 @@ def _channel(place: _Place, designs: Mapping[str, type[ChannelValue]], known: Ma
         if isinstance(value, bool) or not isinstance(value, str if text else int | float | list):
             raise InvalidInput(f"{place} has {key} = {value!r}", _KINDS[str] if text else "a number, without quotes")
     with _at(place):
-        return channel_from_spec({"channel": kind, **given, **known})
+        return channel_from_spec({"channel": kind, **given, **{k: v for k, v in known.items() if v is not None}})
 
 
 def _parameters(design: type[ChannelValue], known: Mapping[str, Any]) -> dict[str, Parameter]:

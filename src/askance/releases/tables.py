@@ -1,4 +1,4 @@
-"""Tables from elsewhere: CSV or Parquet, one file or a folder of them, read in bounded memory."""
+"""Tables from elsewhere: CSV, Parquet or arrays (.npz), one file or a folder of them, read a chunk at a time."""
 
 import csv
 import io
@@ -12,11 +12,13 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from askance.errors import InvalidInput
+from askance.releases.array_files import ARRAYS, array_chunks, array_names
 from askance.releases.header import METADATA_KEY
 from askance.releases.release import StrPath
 
 _CHUNK_ROWS = 1 << 17
 _BLOCK_BYTES = 1 << 22
+_CHUNK_BYTES = 1 << 26
 _ODD_LINE = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
 _CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
@@ -42,12 +44,15 @@ class DataFile:
     is_parquet : bool
     is_release : bool
         Whether it carries an askance header: then its answers are reports already.
+    is_arrays : bool
+        Whether it is a file of numpy arrays, one a column.
     """
 
     path: Path
     columns: tuple[str, ...]
     is_parquet: bool
     is_release: bool = False
+    is_arrays: bool = False
 
     @property
     def size(self) -> int:
@@ -59,6 +64,9 @@ class DataFile:
         try:
             if self.is_parquet:
                 yield from _parquet_chunks(self, list(columns), row_groups)
+            elif self.is_arrays:
+                for first_row, table, share in array_chunks(self.path, list(columns)):
+                    yield Chunk(table, first_row, int(share * self.size))
             else:
                 yield from _csv_chunks(self, list(columns))
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
@@ -90,10 +98,12 @@ def _open_file(path: Path) -> DataFile:
                 return DataFile(path, tuple(parquet.schema_arrow.names), True, released)
         if not beginning.strip():
             raise InvalidInput(f"{path} is empty", "a header line with column names, and rows")
+        if path.suffix.lower() == ARRAYS:
+            return DataFile(path, tuple(array_names(path)), False, is_arrays=True)
         if beginning.startswith(b"PK"):
             raise InvalidInput(
                 f"{path} looks like a spreadsheet or a zip archive",
-                "CSV or Parquet",
+                "CSV or Parquet, or arrays in a file called .npz",
                 "Save it as CSV from the spreadsheet program.",
             )
         if b"\0" in beginning and not _codec(path):
@@ -113,7 +123,9 @@ def _parquet_chunks(data: DataFile, columns: list[str], row_groups: Sequence[int
             if row_groups is not None and group not in row_groups:
                 first_row += file.metadata.row_group(group).num_rows
                 continue
-            for batch in file.iter_batches(batch_size=_CHUNK_ROWS, row_groups=[group], columns=columns):
+            held = file.metadata.row_group(group)
+            at_once = min(_CHUNK_ROWS, max(1, held.num_rows * _CHUNK_BYTES // max(held.total_byte_size, 1)))
+            for batch in file.iter_batches(batch_size=at_once, row_groups=[group], columns=columns):
                 read = data.size * (first_row + batch.num_rows) // rows
                 yield Chunk(pa.Table.from_batches([batch]), first_row, read)
                 first_row += batch.num_rows

@@ -18,6 +18,7 @@ from askance.releases.release import read_release
 
 ROW_GROUP_ROWS = 1 << 17
 _SMALL_GROUP_BYTES = 1 << 20
+_LARGE_GROUP_BYTES = 1 << 26
 
 
 class ReleaseWriter:
@@ -93,6 +94,8 @@ class ReleaseWriter:
     def _group_rows(self) -> int:
         """How many rows a row group has: more where a row is a few bytes, since every group has a price to read."""
         bytes_a_row = sum(_bytes_of(field.type) for field in self._schema)
+        if bytes_a_row * ROW_GROUP_ROWS > _LARGE_GROUP_BYTES:  # images: a group must fit into memory several times
+            return max(1, _LARGE_GROUP_BYTES // bytes_a_row)
         return min(max(ROW_GROUP_ROWS, _SMALL_GROUP_BYTES // max(bytes_a_row, 1)), 8 * ROW_GROUP_ROWS)
 
     def _write_group(self, rows: int) -> None:

@@ -1,0 +1,91 @@
+"""Reports about features and labels, read back from a release for whoever learns from both."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from askance.channels.feature_channel import FeatureChannel
+from askance.channels.finite import FiniteLaw
+from askance.channels.row_channel import RowChannel
+from askance.errors import InvalidInput
+from askance.releases.header import Question
+from askance.releases.release import Release
+
+
+@dataclass(frozen=True, eq=False)
+class RowReports:
+    """What a release says about features and labels.
+
+    Parameters
+    ----------
+    channel : RowChannel
+        How they were hidden.
+    features : array, n x attributes
+        Reports of the features: states (bytes where these are 0, 1, ..., 255 at most), or numbers with noise.
+    labels : array of n
+        Reports of the labels, as labels.
+    """
+
+    channel: RowChannel
+    features: NDArray[Any]
+    labels: NDArray[Any]
+
+
+def read_row_reports(release: Release, features: str | None = None, label: str | None = None) -> RowReports:
+    """Read the reports of a question about features and of a question about a label.
+
+    Parameters
+    ----------
+    release : Release
+    features, label : str, optional
+        The questions; needed where there are several of the kind.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from askance import Study
+    >>> from askance.releases.privatizing import privatize_table
+    >>> study = Study.parse('''
+    ... [questions.image]
+    ... width = 4
+    ... channel = { design = "state-flip", states = 2, flip = 0.2 }
+    ... [questions.digit]
+    ... choices = [7, 9]
+    ... channel = { design = "warner", p = 0.8 }
+    ... ''')
+    >>> release = privatize_table(study, {"image": [[0, 1, 1, 0], [1, 1, 0, 0]], "digit": [7, 9]})
+    >>> told = read_row_reports(release)
+    >>> told.features.shape, told.labels.shape, told.channel.label
+    ((2, 4), (2,), Warner(p=0.8, classes=(7, 9)))
+    """
+    asked = _one(release, features, "features", hides_features=True)
+    said = _one(release, label, "a label", hides_features=False)
+    channel, law = asked.channel, said.channel
+    if not isinstance(channel, FeatureChannel) or not isinstance(law, FiniteLaw):
+        raise InvalidInput(
+            f"the questions {asked.name!r} and {said.name!r}",
+            "a question whose attributes are hidden one by one, and one with choices and one design",
+        )
+    table = release.to_table([asked.name, said.name])
+    told = channel.encode_reports(table.column(asked.name))
+    labels = law._reports.decode(law.encode_reports(table.column(said.name)))
+    columns = asked.columns
+    return RowReports(RowChannel(channel, law, columns), channel.decode(told) if channel.is_finite else told, labels)
+
+
+def _one(release: Release, name: str | None, what: str, hides_features: bool) -> Question:
+    if name is not None:
+        return release.question(name)
+    fitting = [
+        question
+        for question in release.header.questions
+        if question.hides_features == hides_features and (hides_features or not question.hides_numbers)
+    ]
+    if len(fitting) != 1:
+        names = ", ".join(question.name for question in fitting)
+        raise InvalidInput(
+            f"a release with {len(fitting)} questions about {what}{f' ({names})' if names else ''}",
+            f"one of them by name: {'features' if hides_features else 'label'}=...",
+        )
+    return fitting[0]
