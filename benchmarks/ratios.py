@@ -41,7 +41,7 @@ from benchmarks._peers import PeersUnavailable, environment, run
 
 REPEATS = 20
 PEER_REPEATS = 5
-FIRST_SEED = 1000  # the method was made with small seeds: these are others
+FIRST_SEED = 2000  # the method was made with smaller seeds: these are others
 COVERAGE = (0.93, 0.97)
 MEMORY_ROWS = 1_000_000
 MEMORY = 2.0  # gibibytes

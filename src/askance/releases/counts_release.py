@@ -62,7 +62,8 @@ class CountsRelease(JsonRelease):
     counts : array, bags x K
         Not negative, and they sum to the totals: the nearest such numbers to the raw ones.
     raw : array, bags x K
-        As they were drawn: unbiased, and they sum to the totals. For who takes the noise into account.
+        As they were drawn: unbiased, and they sum to the totals. For who takes the noise into account. Only those of
+        "laplace-prior" are biased, towards equal shares, where counts are small beside the noise.
     guarantee : Guarantee
     mechanism : str
     how_known : str

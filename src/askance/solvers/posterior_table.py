@@ -25,6 +25,7 @@ _STEPS = (0.1, 0.2, 0.4, 0.8)  # of the grid on which log-probabilities are kept
 _CELLS = 20_000  # that a table may have before its grid is made coarser
 _LOWEST = -8.0
 _RAKINGS = 30
+_UNTOLD = 2.0  # rows of unknown class that are shared among the classes: few rows show few of a model's mistakes
 
 
 class ClassMoments(NamedTuple):
@@ -121,10 +122,12 @@ class PosteriorTable:
         values = functions[self.places]
         totals = self._labels.sum(axis=0)
         means = self._labels.T @ values / totals[:, None]
+        # Where no mistake is seen among 100 rows, it is not certain that there are none (Agresti & Coull 1998).
+        untold = _UNTOLD / len(totals) * self.counts / self.sizes.sum()
         covariances = []
         for label, total, mean in zip(self._labels.T, totals, means, strict=True):
             apart = values - mean
-            covariances.append((apart * label[:, None]).T @ apart / max(total - 1, 1.0))
+            covariances.append((apart * (label + untold)[:, None]).T @ apart / max(total - 1, 1.0))
         return ClassMoments(means, np.array(covariances))
 
     @cached_property
