@@ -21,7 +21,7 @@ from askance.papers.tagged_corpora import TaggedCorpus, web_treebank
 from askance.solvers.count_beam import beam_posteriors
 from askance.solvers.count_moments import fit_moments
 from askance.solvers.node_tagger import PASSES, Progress, marginal_passes
-from benchmarks import Measurement, _tagging_chain, best_seconds
+from benchmarks import Measurement, _tagging_chain
 from benchmarks._peers import PeersUnavailable, environment, run
 
 WANTED = {2: 0.848, 4: 0.860, 8: 0.868, 16: 0.872, None: 0.874}  # node model, by width; None: whole sentences
@@ -106,15 +106,15 @@ class Bench:
         marginal, hybrid = np.empty((DRAWS, COMPARED)), np.empty((DRAWS, PASSES))
         for draw in range(DRAWS):
             regions = self.regions(width, np.random.default_rng(draw))
-            start = fit_moments(self.corpus, regions, self.features)
+            start = fit_moments(self.corpus, regions, self.features, seed=draw)
             moments[draw] = self.score(start)
 
             def note(here: Progress, into: np.ndarray) -> None:
                 into[here.passes - 1] = self.score(here)
 
             question = (self.corpus, regions, self.features)
-            marginal_passes(*question, None, COMPARED, lambda here, into=marginal[draw]: note(here, into))
-            marginal_passes(*question, start, PASSES, lambda here, into=hybrid[draw]: note(here, into))
+            marginal_passes(*question, None, COMPARED, lambda here, into=marginal[draw]: note(here, into), seed=draw)
+            marginal_passes(*question, start, PASSES, lambda here, into=hybrid[draw]: note(here, into), seed=draw)
         name = f"node, {named(width)}"
         yield Measurement(f"{name}: accuracy, hybrid after {PASSES} passes", float(hybrid[:, -1].mean()), "", wanted)
         yield Measurement(f"{name}: standard deviation over draws", float(hybrid[:, -1].std(ddof=1)), "")

@@ -19,8 +19,12 @@ def spoken(sentences, length, rng, types=40, tags=4, sharpness=0.15):
     laws = rng.dirichlet(np.full(tags, sharpness), size=types)
     tokens = rng.integers(types, size=(sentences, length))
     corpus = Corpus.of([words, *[[words[a] for a in row] for row in tokens]])  # the first sentence fixes the order
-    labels = np.array([rng.choice(tags, p=laws[a]) for a in corpus.words])
-    return corpus, labels, laws
+    return corpus, drawn(laws[corpus.words], rng), laws
+
+
+def drawn(laws, rng):
+    """A label from every row."""
+    return (laws.cumsum(axis=1)[:, :-1] < rng.random((len(laws), 1))).sum(axis=1)
 
 
 def windows(corpus, labels, width, rng, asked=None):
@@ -72,7 +76,7 @@ def test_the_table_is_unbiased():
     features = TokenFeatures.of(corpus.vocabulary)
     found = []
     for _ in range(60):
-        labels = np.array([rng.choice(4, p=laws[a]) for a in corpus.words])
+        labels = drawn(laws[corpus.words], rng)
         found.append(word_laws(corpus, windows(corpus, labels, 5, rng), features, "table"))
     z = (np.mean(found, axis=0) - laws) / (np.std(found, axis=0, ddof=1) / np.sqrt(60) + 1e-4)
     assert np.abs(z).max() < 4.5  # 40 cells: wrong once in 700 runs (Student's t, 59 degrees of freedom)

@@ -198,21 +198,19 @@ def test_saved_and_loaded_it_predicts_the_same(tmp_path, structure):
     assert " ".join(TRAIN.sentences[0]) not in text
 
 
-def golden(structure):
-    sentences = [["the", "dog", "barks"], ["a", "dog", "sleeps"], ["the", "cat", "sleeps"]] * 10
-    labels = [{"sentence": number, "labels": ["DT", "NN", "VB"]} for number in range(30)]
-    return ask.CountTagger("marginal", structure, passes=2, random_state=0).fit(sentences, labels)
+# What these files said of "a cat" when they were written: an old model is read as it was, however new ones are fitted.
+GOLDEN_CHANCES = {
+    "node": [[0.86523, 0.07443, 0.06034], [0.02287, 0.95637, 0.02076]],
+    "chain": [[0.97146, 0.01776, 0.01078], [0.01481, 0.96009, 0.0251]],
+}
 
 
 @pytest.mark.parametrize("structure", ["node", "chain"])
 def test_golden_taggers_are_read(structure):
-    tagger, fresh = ask.load_model(GOLDEN / f"model-v1-tagger-{structure}.json"), golden(structure)
-    assert tagger.get_params() == fresh.get_params()
+    tagger = ask.load_model(GOLDEN / f"model-v1-tagger-{structure}.json")
+    assert tagger.structure == structure
     assert tagger.predict([["a", "cat", "barks"]]) == [["DT", "NN", "VB"]]
-    # Not to the last digit: the order of sums is the machine's.
-    np.testing.assert_allclose(
-        tagger.predict_proba([["a", "cat"]])[0], fresh.predict_proba([["a", "cat"]])[0], atol=0.02
-    )
+    np.testing.assert_allclose(tagger.predict_proba([["a", "cat"]])[0], GOLDEN_CHANCES[structure], atol=1e-4)
 
 
 def test_copies_and_clones():
@@ -304,8 +302,3 @@ def test_accuracy_is_drawn_by_pass_and_by_second():
         plot_accuracy({"hybrid": fitted()})
     with pytest.raises(ask.InvalidInput, match="by='hours'"):
         plot_accuracy({"marginal": watched}, by="hours")
-
-
-if __name__ == "__main__":
-    for kind in ("node", "chain"):
-        golden(kind).save(GOLDEN / f"model-v1-tagger-{kind}.json")

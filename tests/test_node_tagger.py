@@ -158,6 +158,15 @@ def test_impossible_counts_stop_the_fit_and_name_the_sentence():
         marginal_passes(corpus, replace(regions, count=count), TokenFeatures.of(corpus.vocabulary))
 
 
+def test_no_regions_are_refused():
+    corpus, labels = inflected(3, np.random.default_rng(7))
+    nothing = count_tags(labels, corpus.starts, [], [], [], [], np.ones((1, 5), bool))
+    with pytest.raises(InvalidInput, match="no regions"):
+        marginal_passes(corpus, nothing, TokenFeatures.of(corpus.vocabulary))
+    with pytest.raises(InvalidInput, match="no regions"):
+        fit_moments(corpus, nothing, TokenFeatures.of(corpus.vocabulary))
+
+
 def test_features_are_never_shared_and_short_words_have_no_affix_that_repeats_them():
     assert list(word_features("I")) == ["any", "form I", "word i", "shape X"]
     features = TokenFeatures.of(["walked", "walks", "Walks"])

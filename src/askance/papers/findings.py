@@ -59,10 +59,22 @@ class Finding:
         cls, quantity: str, published: str, formula: float, at_least: float = -math.inf, at_most: float = math.inf
     ) -> "Finding":
         """A claim made in words, and a number of ours whose size decides whether it holds."""
-        bounds = [f"at least {at_least:g}"] * math.isfinite(at_least)
-        bounds += [f"at most {at_most:g}"] * math.isfinite(at_most)
-        holds = bool(bounds) and at_least <= formula <= at_most
-        return cls(quantity, published, formula, None, None, " and ".join(bounds), holds)
+        criterion, holds = _within(formula, at_least, at_most)
+        return cls(quantity, published, formula, None, None, criterion, holds)
+
+    @classmethod
+    def measured(
+        cls, quantity: str, published: str, simulation: float, at_least: float = -math.inf, at_most: float = math.inf
+    ) -> "Finding":
+        """The same of a number that comes from drawing and fitting, not from a formula."""
+        criterion, holds = _within(simulation, at_least, at_most)
+        return cls(quantity, published, None, simulation, None, criterion, holds)
+
+
+def _within(value: float, at_least: float, at_most: float) -> tuple[str, bool]:
+    bounds = [f"at least {at_least:g}"] * math.isfinite(at_least)
+    bounds += [f"at most {at_most:g}"] * math.isfinite(at_most)
+    return " and ".join(bounds), bool(bounds) and at_least <= value <= at_most
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ def sweep(indptr, regions, times, weight, subset, asked, prior, shrinkage, laws,
     ----------
     indptr, regions, times : by word type: the regions that it occurs in, and how often
     weight, subset, asked : by region: its weight, and which tags were asked for
-    prior : W x K, or empty on the first call, when ``laws`` is any table and is only made one of laws
+    prior, shrinkage : W x K laws, and how strongly they hold
     laws : W x K, changed
     residual : R x K, counts less the sum of laws, changed with them
     """

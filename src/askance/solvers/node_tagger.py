@@ -1,8 +1,8 @@
 """The node model by marginal likelihood: stochastic steps on log P(counts), batch by batch.
 
 The derivative of log P(counts) by a word type's logits is the sum over its tokens of P(tag | counts) - P(tag). It goes
-through the type's features to the weights, each with a step length of its own (Adagrad). Every pass gives back the
-average of its weights: the steps' noise goes, what they learned stays.
+through the types' features to the weights, each with a step length of its own (Adagrad). The estimate is the
+average of the weights over the later half of the passes: the steps' noise goes, what they learned stays.
 
 Laws are computed once for every word type of a batch, however often it occurs.
 """
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from askance.errors import InvalidInput
 from askance.models.counted_regions import Corpus, Regions
 from askance.models.token_features import TokenFeatures
 from askance.solvers.count_posterior import impossible_counts
@@ -36,7 +37,7 @@ class Progress:
     Parameters
     ----------
     theta : array, features x tags
-        The average of the weights over the last pass: the estimate.
+        The estimate: the average of the weights over the later half of the passes.
     passes : int
         How many passes there were.
     log_likelihood : float
@@ -88,7 +89,7 @@ def marginal_passes(
     Raises
     ------
     InvalidInput
-        If counts are impossible; the message names the sentence.
+        If counts are impossible, with the sentence's name; or if there are no regions.
 
     Examples
     --------
@@ -101,6 +102,8 @@ def marginal_passes(
     >>> (features.rows(["the", "cat", "dog"]).matrix(len(features)) @ fitted).argmax(axis=1)
     array([0, 1, 1])
     """
+    if not len(regions):
+        raise InvalidInput("no regions", "at least one counted region or labelled token")
     if theta0 is None:
         theta = np.zeros((len(features), regions.tags), np.float32)
     else:
@@ -111,6 +114,7 @@ def marginal_passes(
     first = corpus.starts[regions.sentence] + regions.start
     rng = np.random.default_rng(seed)
     here = Progress(theta.copy(), 0, float("nan"))
+    averages: list[Weights] = []
     for done in range(1, passes + 1):
         late = np.zeros_like(theta)
         value, impossible = one_pass(
@@ -120,7 +124,10 @@ def marginal_passes(
         )  # fmt: skip
         if impossible >= 0:
             raise impossible_counts(regions, int(impossible))
-        here = Progress(theta - late, done, value if soft_labels is None else float("nan"))
+        averages.append(theta - late)
+        averages = averages[-((done + 1) // 2) :]
+        estimate: Weights = sum(averages[1:], averages[0]) / np.float32(len(averages))
+        here = Progress(estimate, done, float("nan") if soft_labels is not None else value)
         if callback is not None:
             callback(here)
     return here

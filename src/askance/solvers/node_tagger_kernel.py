@@ -58,16 +58,9 @@ def one_pass(  # type: ignore[no-untyped-def]
             if len(soft) == 0:
                 entries = slice(offsets[r], offsets[r + 1])
                 value = region_posterior(
-                    laws,
-                    rows[: width[r]],
-                    tag[entries],
-                    count[entries],
-                    asked[subset[r]],
-                    largest,
-                    certain,
-                    work,
+                    laws, rows[: width[r]], tag[entries], count[entries], asked[subset[r]], largest, certain, work,
                     after,
-                )
+                )  # fmt: skip
                 if value == -np.inf:
                     return value, r
                 total += value
