@@ -27,7 +27,7 @@ BATCH = 32  # regions
 TABLE = 500  # states; a gradient needs less care than the answer, and time goes into large regions
 CERTAIN = 0.99  # tokens that are at least so sure of their tag take no part in the programme: a gradient hardly notices
 # Where the sums of squares start: the first steps from zero are long, those from an estimate must not spoil it.
-_FROM_ZERO, _FROM_ESTIMATE = 0.01, 0.2
+_FROM_ZERO, _FROM_ESTIMATE = 0.01, 1.0
 
 
 @dataclass(frozen=True, eq=False)
