@@ -18,7 +18,7 @@ import askance as ask
 from askance.entropy.balanced_noise import balanced_gaussian, balanced_laplace, rounded_laplace
 from askance.entropy.bits import GeneratorBits
 from askance.errors import InvalidInput, ReleaseError
-from askance.releases import counts_release
+from askance.releases import paying
 from askance.releases.balanced_counts import (
     BalancedGaussian,
     BalancedLaplace,
@@ -676,7 +676,7 @@ def test_the_budget_is_spent_before_noise_is_drawn(tmp_path, monkeypatch):
         assert [entry.epsilon for entry in ledger.entries] == ["0.5"]
         raise KeyboardInterrupt  # the process ends here
 
-    monkeypatch.setattr(counts_release, "system_bits", no_entropy)
+    monkeypatch.setattr(paying, "system_bits", no_entropy)
     with pytest.raises(KeyboardInterrupt):
         ask.release_counts([3, 7], "0.5", ledger=ledger)
     (entry,) = ledger.entries

@@ -20,6 +20,7 @@ from askance.engines.local import LocalEngine
 from askance.engines.sources import ArraySource, RecordSource
 from askance.errors import AskanceWarning, InvalidInput, NotAvailable
 from askance.estimators.formula import Formula, FormulaColumns
+from askance.estimators.plain import plain_classifier
 from askance.estimators.records import FeatureReader, NumericColumns, checked_columns, records_of
 from askance.estimators.ridge import checked_ridge
 from askance.estimators.saving import JsonModel
@@ -387,22 +388,12 @@ class IndirectClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: ig
 
     def to_sklearn(self) -> Any:
         """Return a plain fitted scikit-learn LogisticRegression that predicts the same, for deployment."""
-        from sklearn.linear_model import LogisticRegression
-
         check_is_fitted(self, "classes_")
         if self.base_estimator is not None:
             raise NotAvailable(
                 "to_sklearn of a fit with base_estimator", "base_estimator=None", "Use base_estimator_ itself."
             )
-        plain = LogisticRegression(fit_intercept=self.fit_intercept)
-        plain.classes_ = self.classes_.copy()
-        plain.coef_ = self.coef_.copy()
-        plain.intercept_ = self.intercept_.copy()
-        plain.n_iter_ = np.array([self.n_iter_], dtype=np.int32)
-        plain.n_features_in_ = self.coef_.shape[1]
-        if hasattr(self, "feature_names_in_"):
-            plain.feature_names_in_ = self.feature_names_in_.copy()
-        return plain
+        return plain_classifier(self)
 
 
 def as_channel(channel: Any) -> Any:

@@ -14,6 +14,7 @@ from askance.channels.alphabet import as_labels
 from askance.errors import AskanceWarning, InvalidInput, NotAvailable
 from askance.estimators.mean_operator_fit import LinearFit, MeanOperatorProblem
 from askance.estimators.mean_operators import mean_operator
+from askance.estimators.plain import plain_classifier
 from askance.estimators.ridge import checked_ridge
 from askance.estimators.saving import JsonModel
 from askance.estimators.summary import Summary, standard_errors, summarise
@@ -245,16 +246,7 @@ class MeanOperatorClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type
         from sklearn.svm import LinearSVC
 
         check_is_fitted(self, "classes_")
-        logistic = isinstance(as_loss(self.loss), Logistic)
-        plain = (LogisticRegression if logistic else LinearSVC)(fit_intercept=self.fit_intercept)
-        plain.classes_ = self.classes_.copy()
-        plain.coef_ = self.coef_.copy()
-        plain.intercept_ = self.intercept_.copy()
-        plain.n_iter_ = np.array([self.n_iter_], dtype=np.int32) if logistic else self.n_iter_
-        plain.n_features_in_ = self.coef_.shape[1]
-        if hasattr(self, "feature_names_in_"):
-            plain.feature_names_in_ = self.feature_names_in_.copy()
-        return plain
+        return plain_classifier(self, LogisticRegression if isinstance(as_loss(self.loss), Logistic) else LinearSVC)
 
 
 def _check_columns(estimator: Any, release: Any) -> None:

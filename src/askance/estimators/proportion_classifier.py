@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from askance.errors import AskanceWarning, InvalidInput, NotAvailable
 from askance.estimators.bags import Bags, read_bags
+from askance.estimators.plain import plain_classifier
 from askance.estimators.proportion_fit import LinearResult, ProportionProblem
 from askance.estimators.released_bags import bags_of_release
 from askance.estimators.ridge import checked_ridge
@@ -370,18 +371,8 @@ class ProportionClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: 
 
     def to_sklearn(self) -> Any:
         """Return a plain fitted scikit-learn LogisticRegression that predicts the same classes, for deployment."""
-        from sklearn.linear_model import LogisticRegression
-
         self._check_linear("to_sklearn")
-        plain = LogisticRegression(fit_intercept=self.fit_intercept)
-        plain.classes_ = self.classes_.copy()
-        plain.coef_ = self.coef_.copy()
-        plain.intercept_ = self.intercept_.copy()
-        plain.n_iter_ = np.array([self.n_iter_], dtype=np.int32)
-        plain.n_features_in_ = self.coef_.shape[1]
-        if hasattr(self, "feature_names_in_"):
-            plain.feature_names_in_ = self.feature_names_in_.copy()
-        return plain
+        return plain_classifier(self)
 
     def to_json(self) -> str:
         """Return parameters and fitted attributes as JSON; linear methods only."""

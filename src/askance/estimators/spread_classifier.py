@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from askance.errors import AskanceWarning, InvalidInput, NotAvailable
+from askance.estimators.plain import plain_classifier
 from askance.estimators.ridge import checked_ridge
 from askance.estimators.saving import JsonModel
 from askance.estimators.softmax_fit import parameter_names
@@ -323,19 +324,9 @@ class SpreadClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: igno
 
     def to_sklearn(self) -> Any:
         """Return a plain fitted scikit-learn LogisticRegression that predicts the same, for deployment."""
-        from sklearn.linear_model import LogisticRegression
-
         check_is_fitted(self, "classes_")
         self._refuse_base("to_sklearn")
-        plain = LogisticRegression(fit_intercept=self.fit_intercept)
-        plain.classes_ = self.classes_.copy()
-        plain.coef_ = self.coef_.copy()
-        plain.intercept_ = self.intercept_.copy()
-        plain.n_iter_ = np.array([self.n_iter_], dtype=np.int32)
-        plain.n_features_in_ = self.coef_.shape[1]
-        if hasattr(self, "feature_names_in_"):
-            plain.feature_names_in_ = self.feature_names_in_.copy()
-        return plain
+        return plain_classifier(self)
 
     def _refuse_base(self, what: str) -> None:
         if self.base_estimator is not None:

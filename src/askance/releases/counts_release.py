@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import askance
 from askance.channels.alphabet import Label, as_labels
 from askance.channels.guarantee import Guarantee
-from askance.entropy.bits import BitSource, GeneratorBits, system_bits
+from askance.entropy.bits import BitSource, GeneratorBits
 from askance.errors import InvalidInput
 from askance.releases.budget import Budget, Number, written
 from askance.releases.count_mechanisms import Plan, choose, cost, from_parameters, to_parameters
@@ -23,6 +23,7 @@ from askance.releases.count_tables import CountTable, bag_names, read_counts
 from askance.releases.dirichlet_draws import PaperDirichlet
 from askance.releases.json_release import JsonRelease
 from askance.releases.ledger import Ledger
+from askance.releases.paying import paid_release
 from askance.releases.scaled_dirichlet import NAME as PAPER
 from askance.releases.scaled_dirichlet import Search
 from askance.releases.simplex import project_to_simplex
@@ -282,17 +283,11 @@ def release_counts(
     Canonne, Kamath & Steinke (2020) for exact coins.
     """
     task = _Task.checked(counts, epsilon, delta, mechanism, classes, bags, disjoint, people, search)
-    if ledger is None:
-        return task.release(system_bits())
-    if mechanism == PAPER:
+    if ledger is not None and mechanism == PAPER:
         raise InvalidInput(
             f"mechanism={mechanism!r} with a ledger", "a mechanism that has a guarantee", "Nothing was spent."
         )
-    book = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
-    entry = book.spend(task.cost.epsilon, task.cost.delta, what=task.describe(), people=task.people)
-    release = task.release(system_bits())
-    book.record(entry, release.digest)
-    return release
+    return paid_release(task, ledger)
 
 
 def simulate_counts_release(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import askance
 from askance.channels.alphabet import Alphabet, Label, as_labels
 from askance.channels.guarantee import Guarantee
-from askance.entropy.bits import BitSource, GeneratorBits, system_bits
+from askance.entropy.bits import BitSource, GeneratorBits
 from askance.entropy.draws import Codes
 from askance.errors import InvalidInput
 from askance.releases.budget import Budget, Number
@@ -21,6 +21,7 @@ from askance.releases.label_sums import LabelSums, sum_by_label
 from askance.releases.ledger import Ledger
 from askance.releases.mean_operator import MeanOperator
 from askance.releases.mean_operator_mechanisms import Plan, choose
+from askance.releases.paying import paid_release
 
 NEIGHBOURS = "data sets that differ in one label; features and the number of people are public"
 
@@ -205,13 +206,7 @@ def release_mean_operator(
     Patrini, Nielsen & Nock, [MO], algorithm 2 and theorem 9 (for the 1-norm); Hardt & Talwar (2010) for the 2-norm.
     """
     task = _Task.checked(X, y, epsilon, delta, mechanism, classes, fit_intercept, columns, ids)
-    if ledger is None:
-        return task.release(system_bits())
-    book = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
-    entry = book.spend(task.cost.epsilon, task.cost.delta, what=task.describe(), people=task.people)
-    release = task.release(system_bits())
-    book.record(entry, release.digest)
-    return release
+    return paid_release(task, ledger)
 
 
 def simulate_mean_operator_release(
