@@ -18,7 +18,6 @@ each with logistic regression and with a random forest, on 5 of the repeats.
 """
 
 import json
-import os
 import resource
 import subprocess
 import sys
@@ -34,8 +33,8 @@ from sklearn.datasets import load_breast_cancer, load_digits
 
 import askance as ask
 from askance.errors import AskanceWarning
-from askance.papers.data_sets import found
-from askance.papers.labelled_sets import adult_table
+from askance.papers.ratio_sets import census, higgs
+from askance.releases.simplex import whole_counts
 from benchmarks import Measurement, best_seconds
 from benchmarks._peers import PeersUnavailable, environment, run
 
@@ -266,17 +265,8 @@ def rows_of(name: str) -> tuple[np.ndarray, np.ndarray] | None:
         return load_breast_cancer(return_X_y=True)
     if name == "digits":
         return load_digits(return_X_y=True)
-    if not os.environ.get("ASKANCE_DATA"):
-        return None
-    if name == "Adult":
-        table = adult_table()
-        return table.features(), (np.asarray(table.raw["income"].to_pylist()) == ">50K").astype(int)
-    import pyarrow.parquet as pq
-
-    table = pq.read_table(found("higgs/higgs_union.parquet")).drop_columns(["src"])
-    rows = np.column_stack([table[column].to_numpy() for column in table.column_names]).astype(float)
-    rows = rows[np.isfinite(rows).all(axis=1)]
-    return rows[:, 1:], rows[:, 0].astype(int)
+    data = census() if name == "Adult" else higgs()
+    return None if data.stand_in else (data.features, data.codes)
 
 
 def deal(X: np.ndarray, y: np.ndarray, setting: Setting, seed: int) -> Task:
@@ -308,14 +298,6 @@ def deal(X: np.ndarray, y: np.ndarray, setting: Setting, seed: int) -> Task:
     centre, scale = X[rows].mean(axis=0), X[rows].std(axis=0)
     Z = (X - centre) / np.where(scale > 0, scale, 1.0)
     return Task(Z[rows], y[rows], np.array(bags), np.array(proportions), Z[np.array(groups)], np.array(truth))
-
-
-def whole_counts(share: np.ndarray, size: int) -> np.ndarray:
-    """Whole numbers nearest to size times share that sum to the size."""
-    wanted = share * size
-    counts = np.floor(wanted + 1e-9).astype(int)
-    counts[np.argsort(counts - wanted, kind="stable")[: size - counts.sum()]] += 1
-    return counts
 
 
 def normal_task(bag: int, groups: int, rng: np.random.Generator) -> Task:

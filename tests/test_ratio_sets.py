@@ -5,7 +5,8 @@ import pytest
 
 from askance.papers import ratio_sets
 from askance.papers.proportion_svm import _labelled, fit_proportion_svm
-from askance.papers.ratio_sets import RatioSet, rotated, whole_counts
+from askance.papers.ratio_sets import RatioSet, rotated
+from askance.releases.simplex import whole_counts
 
 SMALL = RatioSet("small", "made up", np.arange(60.0)[:, None], np.repeat([0, 1, 2], 20))
 

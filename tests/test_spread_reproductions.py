@@ -10,7 +10,7 @@ import askance as ask
 from askance.errors import InvalidInput
 from askance.estimators.spread_baselines import reconstruct, reconstruction, train_on_noise
 from askance.papers import data_sets
-from askance.papers.digits import sevens_and_nines
+from askance.papers.digits import handwritten_digits
 from askance.papers.registry import run_entry, select
 
 NAMES = [
@@ -76,7 +76,7 @@ def test_wrong_flips_would_be_noticed(tmp_path, monkeypatch):
 
 
 def test_small_digits_stand_in_for_mnist():
-    digits = sevens_and_nines()
+    digits = handwritten_digits()
     assert digits.stand_in
     assert digits.classes == (7, 9)
     assert digits.pictures.max() <= digits.states - 1
@@ -94,7 +94,7 @@ def test_mnist_is_read_from_the_folder(tmp_path, monkeypatch):
     pictures = np.arange(3 * 28 * 28, dtype=np.uint64).reshape(3, 28, 28).astype(np.uint8)
     np.savez(tmp_path / "mnist" / "mnist.npz", x_train=pictures, y_train=np.array([7, 1, 9]))
     monkeypatch.setenv(data_sets.FOLDER, str(tmp_path))
-    digits = sevens_and_nines()
+    digits = handwritten_digits()
     assert not digits.stand_in
     assert "CC BY-SA" in digits.source
     assert digits.labels.tolist() == [7, 9]

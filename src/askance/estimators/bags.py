@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from askance.channels.alphabet import Label, as_labels, listed
 from askance.errors import InvalidInput, Unidentifiable
-from askance.solvers.simplex import project_to_simplex
+from askance.releases.simplex import project_to_simplex, whole_counts
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -64,12 +64,7 @@ class Bags:
     @property
     def counts(self) -> Integers:
         """Labels of each class in each bag: whole numbers nearest to size times share that sum to the size."""
-        wanted = self.shares * self.sizes[:, None]
-        whole = np.floor(wanted + 1e-9).astype(np.int64)
-        missing = self.sizes - whole.sum(axis=1)
-        rank = np.argsort(np.argsort(whole - wanted, axis=1, kind="stable"), axis=1)
-        counts: Integers = whole + (rank < missing[:, None])
-        return counts
+        return whole_counts(self.shares, self.sizes)
 
     @property
     def overall(self) -> Floats:

@@ -82,7 +82,7 @@ class Digits:
         return brightness
 
 
-def sevens_and_nines(digits: tuple[int, ...] = (7, 9)) -> Digits:
+def handwritten_digits(digits: tuple[int, ...] = (7, 9)) -> Digits:
     """Pictures of some digits, 7 and 9 as in the paper unless others are asked for."""
     path = found("mnist/mnist.npz")
     if path is None:

@@ -10,7 +10,7 @@ from askance.channels.state_flip import StateFlip
 from askance.channels.surveys import Warner
 from askance.papers.artefacts import save_figure, save_table
 from askance.papers.digit_pictures import Row, draw_rows, typical
-from askance.papers.digits import sevens_and_nines
+from askance.papers.digits import handwritten_digits
 from askance.papers.findings import Finding, Outcome
 from askance.papers.registry import reproduces
 
@@ -27,7 +27,7 @@ FLIPS = (0.1, 0.2, 0.3, 0.4)
 def figure_2(output_dir: Path, rng: np.random.Generator, quick: bool) -> Outcome:
     from askance.estimators.spread_baselines import reconstruct
 
-    digits = sevens_and_nines()
+    digits = handwritten_digits()
     each, _ = digits.most_each(250, 0)
     others = digits.split(min(each, 100) if quick else each, 0, rng)
     shown = [typical(digits, digit) for digit in digits.classes]

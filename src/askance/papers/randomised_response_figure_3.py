@@ -29,7 +29,7 @@ from askance.papers.digit_trials import (
     columns_of,
     summed_up,
 )
-from askance.papers.digits import Digits, sevens_and_nines
+from askance.papers.digits import Digits, handwritten_digits
 from askance.papers.findings import Finding, Outcome
 from askance.papers.registry import reproduces
 
@@ -61,7 +61,7 @@ LOOK = {
     reference="[RR] section 6, figure 3",
 )
 def figure_3(output_dir: Path, rng: np.random.Generator, quick: bool) -> Outcome:
-    digits = sevens_and_nines()
+    digits = handwritten_digits()
     flips, trials = (QUICK_FLIPS, 3) if quick else (FLIPS, 10)
     each, test = digits.most_each(250, 900)
     scores: dict[tuple[str, float], list[float]] = {}

@@ -8,7 +8,7 @@ import numpy as np
 from askance.channels.additive_noise import GaussianNoise
 from askance.papers.artefacts import save_figure, save_table
 from askance.papers.digit_pictures import Row, draw_rows, typical
-from askance.papers.digits import sevens_and_nines
+from askance.papers.digits import handwritten_digits
 from askance.papers.findings import Finding, Outcome
 from askance.papers.registry import reproduces
 
@@ -26,7 +26,7 @@ def figure_4(output_dir: Path, rng: np.random.Generator, quick: bool) -> Outcome
     from askance.estimators.spread_baselines import reconstruct
     from askance.solvers.spread_draws import NormalDraw
 
-    digits = sevens_and_nines()
+    digits = handwritten_digits()
     each, _ = digits.most_each(500, 0)
     others = digits.split(min(each, 100) if quick else each, 0, rng)
     shown = [typical(digits, digit) for digit in digits.classes]

@@ -11,7 +11,7 @@ from askance.channels.row_channel import RowChannel
 from askance.channels.surveys import Warner
 from askance.papers.artefacts import BLUE, GREY, INK, MIST, ORANGE, VERMILION, panels, save_figure, save_table
 from askance.papers.digit_trials import SAMPLES, Accuracy, Trial, columns_of, summed_up
-from askance.papers.digits import Digits, sevens_and_nines
+from askance.papers.digits import Digits, handwritten_digits
 from askance.papers.findings import Finding, Outcome
 from askance.papers.registry import reproduces
 
@@ -40,7 +40,7 @@ LOOK = {CLEAN: INK, OURS: BLUE, PAPER: ORANGE, NOISE: VERMILION}
     reference="[RR] section 6.1, equations (66)-(69)",
 )
 def section_6_1(output_dir: Path, rng: np.random.Generator, quick: bool) -> Outcome:
-    digits = sevens_and_nines()
+    digits = handwritten_digits()
     each, test = digits.most_each(500 if quick else 4500, 900)
     trials = 3 if quick else 5
     scores: dict[tuple[str, float], list[float]] = {}

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askance.papers.data_sets import found
-from askance.papers.digits import sevens_and_nines as some_digits
+from askance.papers.digits import handwritten_digits
 from askance.papers.labelled_sets import adult_table, standardised
+from askance.releases.simplex import whole_counts
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -72,13 +73,6 @@ class RatioSet:
         return np.vstack([rows for rows, _ in drawn]), names, np.array([shares for _, shares in drawn])
 
 
-def whole_counts(shares: Floats, size: int) -> Integers:
-    """Return whole numbers near size times share that sum to the size."""
-    edges = np.rint(np.cumsum(shares) * size).astype(np.int64)
-    counts: Integers = np.diff(edges, prepend=0)
-    return counts
-
-
 def rotated(classes: int, rho: float, times: int = 2) -> Floats:
     """The paper's training proportions: each class in turn has 1 - (c-1) rho, the others rho.
 
@@ -129,7 +123,7 @@ def higgs() -> RatioSet:
 
 def handwritten() -> RatioSet:
     """Handwritten digits, ten classes: MNIST, or the small ones that come with scikit-learn."""
-    found = some_digits(tuple(range(10)))
+    found = handwritten_digits(tuple(range(10)))
     return RatioSet(found.name, found.source, found.scaled(found.pictures), found.labels, found.stand_in)
 
 
