@@ -6,14 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from askance.releases.atomic import written_whole
+from askance.reports.colours import GREY, INK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-# Okabe and Ito's palette: told apart by every kind of colour vision, and in print by lightness.
-BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9"
-INK, GREY, MIST = "#222222", "#7A7A7A", "#E4E4E4"
 
 
 def panels(columns: int, width: float, height: float, **subplots: Any) -> "tuple[Figure, list[Axes]]":

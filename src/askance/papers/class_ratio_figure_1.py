@@ -12,20 +12,7 @@ from numpy.typing import NDArray
 
 from askance.entropy.bits import GeneratorBits
 from askance.errors import InvalidInput
-from askance.papers.artefacts import (
-    BLUE,
-    GREEN,
-    GREY,
-    INK,
-    MIST,
-    ORANGE,
-    PURPLE,
-    SKY,
-    VERMILION,
-    panels,
-    save_figure,
-    save_table,
-)
+from askance.papers.artefacts import panels, save_figure, save_table
 from askance.papers.findings import Finding, Outcome
 from askance.papers.registry import reproduces
 from askance.releases.budget import Budget
@@ -36,6 +23,7 @@ from askance.releases.independent_counts import IndependentGaussian
 from askance.releases.scaled_dirichlet import NAME as PAPER
 from askance.releases.scaled_dirichlet import paper_scale
 from askance.releases.simplex import project_to_simplex
+from askance.reports.colours import BLUE, GREEN, GREY, INK, MIST, ORANGE, PURPLE, SKY, VERMILION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from askance.papers.artefacts import BLUE, GREEN, MIST, ORANGE, VERMILION, panels, save_figure, save_table
+from askance.papers.artefacts import panels, save_figure, save_table
 from askance.papers.findings import Finding, Outcome
 from askance.papers.proportion_svm import fit_proportion_svm
 from askance.papers.ratio_sets import RatioSet, census, higgs, rotated
 from askance.papers.registry import reproduces
+from askance.reports.colours import BLUE, GREEN, MIST, ORANGE, VERMILION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askance.errors import AskanceWarning, InvalidInput
-from askance.papers.artefacts import BLUE, GREEN, GREY, INK, MIST, ORANGE, VERMILION, panels, save_figure, save_table
+from askance.papers.artefacts import panels, save_figure, save_table
 from askance.papers.findings import Finding, Outcome
 from askance.papers.ratio_sets import RatioSet, handwritten, marital_status, rotated
 from askance.papers.registry import reproduces
 from askance.releases.counts_release import CountsRelease, simulate_counts_release
+from askance.reports.colours import BLUE, GREEN, GREY, INK, MIST, ORANGE, VERMILION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from askance.papers.artefacts import GREY, INK
 from askance.papers.digits import Digits
+from askance.reports.colours import GREY, INK
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,10 +10,11 @@ import numpy as np
 from askance.channels.bit_channel import Calibration
 from askance.channels.coordinate_release import CoordinateRelease
 from askance.channels.per_value_flip import PerValueFlip
-from askance.papers.artefacts import BLUE, GREY, INK, MIST, VERMILION, panels, save_figure, save_table
+from askance.papers.artefacts import panels, save_figure, save_table
 from askance.papers.findings import Finding, Outcome
 from askance.papers.registry import reproduces
 from askance.planning.structured import Floats, coordinate_release_loss, per_value_loss, response_loss
+from askance.reports.colours import BLUE, GREY, INK, MIST, VERMILION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from askance.papers.artefacts import BLUE, GREY, INK, MIST, VERMILION, panels, save_figure, save_table
+from askance.papers.artefacts import panels, save_figure, save_table
 from askance.papers.findings import Finding, Outcome
 from askance.papers.finite_family import draw_report_counts, fit_marginal, fit_moments
 from askance.papers.registry import reproduces
@@ -17,6 +17,7 @@ from askance.planning.efficiency import (
     family_law,
     relative_efficiency,
 )
+from askance.reports.colours import BLUE, GREY, INK, MIST, VERMILION
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,21 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from askance.papers.artefacts import (
-    BLUE,
-    GREEN,
-    GREY,
-    INK,
-    PURPLE,
-    VERMILION,
-    panels,
-    save_figure,
-    save_table,
-)
+from askance.papers.artefacts import panels, save_figure, save_table
 from askance.papers.findings import Finding, Outcome
 from askance.papers.finite_family import draw_report_counts, fit_marginal, fit_moments
 from askance.papers.registry import reproduces
 from askance.planning.efficiency import Floats, asymptotic_variance, family_law
+from askance.reports.colours import BLUE, GREEN, GREY, INK, PURPLE, VERMILION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

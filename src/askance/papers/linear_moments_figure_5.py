@@ -8,23 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from askance.channels.finite import FiniteChannel
-from askance.papers.artefacts import (
-    BLUE,
-    GREY,
-    INK,
-    MIST,
-    ORANGE,
-    PURPLE,
-    SKY,
-    VERMILION,
-    panels,
-    save_figure,
-    save_table,
-)
+from askance.papers.artefacts import panels, save_figure, save_table
 from askance.papers.findings import Finding, Outcome
 from askance.papers.finite_family import fit_moments
 from askance.papers.registry import reproduces
 from askance.planning.efficiency import Floats, family_law
+from askance.reports.colours import BLUE, GREY, INK, MIST, ORANGE, PURPLE, SKY, VERMILION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

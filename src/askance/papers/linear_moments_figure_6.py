@@ -12,21 +12,11 @@ from askance.channels.coordinate_release import CoordinateRelease
 from askance.channels.per_value_flip import PerValueFlip
 from askance.channels.private_row import PrivateRow
 from askance.channels.triple_release import TripleRelease
-from askance.papers.artefacts import (
-    BLUE,
-    GREEN,
-    INK,
-    MIST,
-    ORANGE,
-    PURPLE,
-    VERMILION,
-    panels,
-    save_figure,
-    save_table,
-)
+from askance.papers.artefacts import panels, save_figure, save_table
 from askance.papers.data_sets import DataSet, Floats, housing, proteins
 from askance.papers.findings import Finding, Outcome
 from askance.papers.registry import reproduces
+from askance.reports.colours import BLUE, GREEN, INK, MIST, ORANGE, PURPLE, VERMILION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from askance.papers.artefacts import BLUE, GREEN, MIST, ORANGE, VERMILION, panels, save_figure, save_table
+from askance.papers.artefacts import panels, save_figure, save_table
 from askance.papers.findings import Finding, Outcome
 from askance.papers.registry import reproduces
 from askance.papers.tagged_corpora import TaggedCorpus, web_treebank
 from askance.releases.sentences import TaggedSentences
+from askance.reports.colours import BLUE, GREEN, MIST, ORANGE, VERMILION
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

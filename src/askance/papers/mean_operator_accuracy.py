@@ -6,18 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from askance.papers.artefacts import (
-    BLUE,
-    GREEN,
-    GREY,
-    INK,
-    MIST,
-    ORANGE,
-    VERMILION,
-    panels,
-    save_figure,
-    save_table,
-)
+from askance.papers.artefacts import panels, save_figure, save_table
 from askance.papers.findings import Finding, Outcome
 from askance.papers.labelled_sets import LabelledSet, adult, breast_cancer
 from askance.papers.registry import reproduces
@@ -26,6 +15,7 @@ from askance.releases.mean_operator_release import (
     Mechanism,
     simulate_mean_operator_release,
 )
+from askance.reports.colours import BLUE, GREEN, GREY, INK, MIST, ORANGE, VERMILION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from askance.papers.artefacts import BLUE, GREY, INK, MIST, VERMILION, panels, save_figure, save_table
+from askance.papers.artefacts import panels, save_figure, save_table
 from askance.papers.findings import Finding, Outcome
 from askance.papers.registry import reproduces
 from askance.planning.mean_operator_bounds import noise_bound
 from askance.releases.budget import Budget
 from askance.releases.label_sums import sum_by_label
 from askance.releases.total_noise import LaplaceNoise, Sensitivity
+from askance.reports.colours import BLUE, GREY, INK, MIST, VERMILION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from askance.channels.surveys import Warner
-from askance.papers.artefacts import BLUE, GREEN, GREY, INK, MIST, ORANGE, VERMILION, panels, save_figure, save_table
+from askance.papers.artefacts import panels, save_figure, save_table
 from askance.papers.findings import Finding, Outcome
 from askance.papers.registry import reproduces
 from askance.planning.efficiency import Floats
+from askance.reports.colours import BLUE, GREEN, GREY, INK, MIST, ORANGE, VERMILION
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,20 +8,7 @@ import numpy as np
 from askance.channels.row_channel import RowChannel
 from askance.channels.state_flip import StateFlip
 from askance.channels.surveys import Warner
-from askance.papers.artefacts import (
-    BLUE,
-    GREEN,
-    GREY,
-    INK,
-    MIST,
-    ORANGE,
-    PURPLE,
-    SKY,
-    VERMILION,
-    panels,
-    save_figure,
-    save_table,
-)
+from askance.papers.artefacts import panels, save_figure, save_table
 from askance.papers.digit_trials import (
     SAMPLES,
     Accuracy,
@@ -32,6 +19,7 @@ from askance.papers.digit_trials import (
 from askance.papers.digits import Digits, handwritten_digits
 from askance.papers.findings import Finding, Outcome
 from askance.papers.registry import reproduces
+from askance.reports.colours import BLUE, GREEN, GREY, INK, MIST, ORANGE, PURPLE, SKY, VERMILION
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

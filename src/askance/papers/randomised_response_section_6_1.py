@@ -9,11 +9,12 @@ import numpy as np
 from askance.channels.additive_noise import GaussianNoise
 from askance.channels.row_channel import RowChannel
 from askance.channels.surveys import Warner
-from askance.papers.artefacts import BLUE, GREY, INK, MIST, ORANGE, VERMILION, panels, save_figure, save_table
+from askance.papers.artefacts import panels, save_figure, save_table
 from askance.papers.digit_trials import SAMPLES, Accuracy, Trial, columns_of, summed_up
 from askance.papers.digits import Digits, handwritten_digits
 from askance.papers.findings import Finding, Outcome
 from askance.papers.registry import reproduces
+from askance.reports.colours import BLUE, GREY, INK, MIST, ORANGE, VERMILION
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

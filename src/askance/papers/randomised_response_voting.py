@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from askance.channels.finite import FiniteChannel
 from askance.channels.surveys import Warner
-from askance.papers.artefacts import BLUE, GREY, INK, MIST, ORANGE, VERMILION, panels, save_figure, save_table
+from askance.papers.artefacts import panels, save_figure, save_table
 from askance.papers.findings import Finding, Outcome
 from askance.papers.finite_family import draw_report_counts
 from askance.papers.registry import reproduces
 from askance.planning.efficiency import Floats
+from askance.reports.colours import BLUE, GREY, INK, MIST, ORANGE, VERMILION
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

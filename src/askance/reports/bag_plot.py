@@ -3,12 +3,12 @@
 from typing import TYPE_CHECKING, Any
 
 from askance.planning.bag_advice import BagAdvice
+from askance.reports.colours import BLUE, GREEN, GREY, INK, MIST, ORANGE, PURPLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")
-_INK, _GREY, _GRID = "#222222", "#7A7A7A", "#E4E4E4"
+_COLOURS = (BLUE, ORANGE, GREEN, PURPLE)
 
 
 def plot_bag_advice(advice: BagAdvice, axes: "Axes | None" = None) -> Any:
@@ -50,15 +50,15 @@ def plot_bag_advice(advice: BagAdvice, axes: "Axes | None" = None) -> Any:
                 drawn.plot(skews, values, color=colour, lw=1.4, ls=style, label=f"{number} bags, {name} only")
     for each in advice.alternatives:
         if each.membership == "public":
-            drawn.axhline(each.error, color=_GREY, lw=1.4, ls=(0, (6, 2, 1, 2)), label=f"{each.bags} public bags")
+            drawn.axhline(each.error, color=GREY, lw=1.4, ls=(0, (6, 2, 1, 2)), label=f"{each.bags} public bags")
     if advice.best.membership != "public":
-        drawn.plot([advice.best.skew], [advice.best.error], "o", color=_INK, ms=8, zorder=5, label="advised")
+        drawn.plot([advice.best.skew], [advice.best.error], "o", color=INK, ms=8, zorder=5, label="advised")
     if advice.wanted is not None:
-        drawn.axhline(advice.wanted, color=_INK, lw=0.9, ls=(0, (2, 3)), label="wanted")
+        drawn.axhline(advice.wanted, color=INK, lw=0.9, ls=(0, (2, 3)), label="wanted")
     drawn.set_yscale("log")
     drawn.set_xlabel("skew: probability of a person to be in a bag of the own class")
     drawn.set_ylabel("expected L1 error of the ratios of a new group")
-    drawn.grid(axis="y", color=_GRID, lw=0.8)
+    drawn.grid(axis="y", color=MIST, lw=0.8)
     drawn.spines[["top", "right"]].set_visible(False)
     drawn.legend(frameon=False, fontsize=8.5)
     return drawn

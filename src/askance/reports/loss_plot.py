@@ -7,11 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askance.models.losses import Loss, factorise
+from askance.reports.colours import BLUE, INK, MIST, VERMILION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_LOSS, _EVEN, _ODD, _GRID = "#222222", "#0072B2", "#D55E00", "#E4E4E4"
+_LOSS, _EVEN, _ODD, _GRID = INK, BLUE, VERMILION, MIST
 
 
 def plot_factorisation(

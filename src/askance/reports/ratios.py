@@ -15,6 +15,7 @@ from askance.estimators.numbers import number, p_value
 from askance.estimators.ratio_diagnosis import SHIFTED
 from askance.estimators.ratio_estimator import RatioEstimator
 from askance.releases.atomic import written_whole
+from askance.reports.colours import BLUE, GREEN, GREY, INK, MIST, ORANGE, PURPLE, SKY, VERMILION
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 # Okabe and Ito's palette: told apart by every kind of colour vision.
-_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#7A7A7A", "#222222")
+_COLOURS = (BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, GREY, INK)
 _MARKERS = "osD^v<>P"
 
 
@@ -163,7 +164,7 @@ def ratio_plot(table: RatioTable) -> "Figure":
         + "\n* no mixture of the classes as the training bags show them: do not trust" * bool(table.shifted),
         parse_math=False,
     )
-    axes.grid(axis="x", color="#E4E4E4", lw=0.8)
+    axes.grid(axis="x", color=MIST, lw=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)

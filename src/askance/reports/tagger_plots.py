@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askance.errors import InvalidInput
+from askance.reports.colours import BLUE, GREEN, INK, MIST, ORANGE, PURPLE, SKY, VERMILION
 
 if TYPE_CHECKING:
     from askance.estimators.count_tagger import CountTagger
 
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-_INK, _GRID = "#222222", "#E4E4E4"
+_COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
 
 
 def confusion_table(
@@ -72,7 +72,7 @@ def plot_confusion(
         share = shares[row, column]
         drawn.text(
             column, row, f"{100 * share:.0f}", ha="center", va="center", fontsize=7,
-            color="white" if share > 0.35 else _INK,
+            color="white" if share > 0.35 else INK,
         )  # fmt: skip
     drawn.set_xticks(range(len(shown)), shown, rotation=90, fontsize=8)
     drawn.set_yticks(
@@ -127,7 +127,7 @@ def plot_accuracy(
     drawn.set(xlabel="CPU seconds" if by == "seconds" else "passes, of all stages", ylabel="accuracy")
     if by == "passes":
         drawn.xaxis.set_major_locator(MaxNLocator(integer=True))
-    drawn.grid(color=_GRID, lw=0.8)
+    drawn.grid(color=MIST, lw=0.8)
     drawn.set_axisbelow(True)
     drawn.spines[["top", "right"]].set_visible(False)
     drawn.legend(frameon=False, fontsize=8.5, loc="lower right")
