@@ -3,7 +3,9 @@
 import csv
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from askance.releases.atomic import written_whole
 from askance.reports.colours import GREY, INK
@@ -27,6 +29,20 @@ def panels(columns: int, width: float, height: float, **subplots: Any) -> "tuple
         panel.tick_params(colors=INK, labelsize=9)
         panel.set_axisbelow(True)
     return figure, axes
+
+
+class Point(NamedTuple):
+    """One measured mean of a curve."""
+
+    at: float
+    mean: float
+    standard_error: float
+
+
+def draw_means(axis: "Axes", points: Sequence[Point], label: str, colour: str, marker: str, line: Any = "-") -> None:
+    """Draw a curve of means, with bars of two standard errors on either side."""
+    at, mean, error = np.array(points).T
+    axis.errorbar(at, mean, 2 * error, color=colour, marker=marker, ls=line, ms=5, lw=1.8, elinewidth=1, label=label)
 
 
 def save_figure(figure: "Figure", path: Path) -> Path:

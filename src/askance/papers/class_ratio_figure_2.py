@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from askance.papers.artefacts import panels, save_figure, save_table
+from askance.papers.artefacts import Point, draw_means, panels, save_figure, save_table
 from askance.papers.findings import Finding, Outcome
 from askance.papers.proportion_svm import fit_proportion_svm
 from askance.papers.ratio_sets import RatioSet, census, higgs, rotated
@@ -167,17 +167,8 @@ def _findings(data: RatioSet, rows: list[RatioError]) -> list[Finding]:
 def _draw(axis: "Axes", data: RatioSet, rows: list[RatioError]) -> None:
     for method, (label, colour, marker) in LOOK.items():
         mine = [row for row in rows if row.method == method]
-        axis.errorbar(
-            [row.share for row in mine],
-            [row.error for row in mine],
-            yerr=[2 * row.standard_error for row in mine],
-            color=colour,
-            marker=marker,
-            ms=5,
-            lw=1.8,
-            elinewidth=1,
-            label=label,
-        )
+        points = [Point(row.share, row.error, row.standard_error) for row in mine]
+        draw_means(axis, points, label, colour, marker)
     axis.set(xlabel="share of the second class in the new group", ylabel="L1 error of the ratios", ylim=(0, None))
     axis.set_title(data.name, fontsize=10)
     axis.grid(color=MIST, lw=0.8)

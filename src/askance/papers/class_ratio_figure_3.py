@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askance.errors import AskanceWarning, InvalidInput
-from askance.papers.artefacts import panels, save_figure, save_table
+from askance.papers.artefacts import Point, draw_means, panels, save_figure, save_table
 from askance.papers.findings import Finding, Outcome
 from askance.papers.ratio_sets import RatioSet, handwritten, marital_status, rotated
 from askance.papers.registry import reproduces
@@ -171,17 +171,8 @@ def _draw(axis: "Axes", data: RatioSet, rows: list[PrivateError]) -> None:
     curves = [(mechanism, "mmd", look) for mechanism, look in LOOK.items()] + [("auto", "bag-classifier", OURS)]
     for mechanism, method, (label, colour, marker) in curves:
         mine = [row for row in rows if (row.mechanism, row.method) == (mechanism, method)]
-        axis.errorbar(
-            [row.share for row in mine],
-            [row.error for row in mine],
-            yerr=[2 * row.standard_error for row in mine],
-            color=colour,
-            marker=marker,
-            ms=5,
-            lw=1.8,
-            elinewidth=1,
-            label=label,
-        )
+        points = [Point(row.share, row.error, row.standard_error) for row in mine]
+        draw_means(axis, points, label, colour, marker)
     axis.set(
         xlabel="share of every class but the last in the new group", ylabel="L1 error of the ratios", ylim=(0, None)
     )

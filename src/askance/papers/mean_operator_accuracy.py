@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from askance.papers.artefacts import panels, save_figure, save_table
+from askance.papers.artefacts import Point, draw_means, panels, save_figure, save_table
 from askance.papers.findings import Finding, Outcome
 from askance.papers.labelled_sets import LabelledSet, adult, breast_cancer
 from askance.papers.registry import reproduces
@@ -175,17 +175,8 @@ def _draw(axis: "Axes", data: LabelledSet, clean: float, found: list[Accuracy]) 
     for mechanism in MECHANISMS:
         mine = [row for row in found if row.mechanism == mechanism]
         name, colour, marker = LOOK[mechanism]
-        axis.errorbar(
-            [row.alpha for row in mine],
-            [row.mean for row in mine],
-            yerr=[2 * row.standard_error for row in mine],
-            color=colour,
-            marker=marker,
-            ms=5,
-            lw=1.8,
-            elinewidth=1,
-            label=name,
-        )
+        points = [Point(row.alpha, row.mean, row.standard_error) for row in mine]
+        draw_means(axis, points, name, colour, marker)
     axis.set(xscale="log", xlabel="level of privacy α", ylabel="accuracy on rows left out")
     axis.set_title(f"{data.name}: {_size(data)}", fontsize=10)
     axis.grid(color=MIST, lw=0.8)

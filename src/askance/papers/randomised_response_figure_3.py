@@ -8,7 +8,7 @@ import numpy as np
 from askance.channels.row_channel import RowChannel
 from askance.channels.state_flip import StateFlip
 from askance.channels.surveys import Warner
-from askance.papers.artefacts import panels, save_figure, save_table
+from askance.papers.artefacts import Point, draw_means, panels, save_figure, save_table
 from askance.papers.digit_trials import (
     SAMPLES,
     Accuracy,
@@ -127,18 +127,8 @@ def _draw(digits: Digits, each: int, trials: int, found: list[Accuracy]) -> "Fig
     for number, (method, (colour, marker, line)) in enumerate(LOOK.items()):
         mine = [row for row in found if row.method == method]
         shift = 0.002 * (number - 3) if method != CLEAN else 0.0  # error bars beside each other
-        axis.errorbar(
-            [row.noise + shift for row in mine],
-            [row.mean for row in mine],
-            yerr=[2 * row.standard_error for row in mine],
-            color=colour,
-            marker=marker,
-            ls=line,
-            ms=5,
-            lw=1.8,
-            elinewidth=1,
-            label=method,
-        )
+        points = [Point(row.noise + shift, row.mean, row.standard_error) for row in mine]
+        draw_means(axis, points, method, colour, marker, line)
     axis.set(xlabel="flip probability of pixels and labels p_f", ylabel="accuracy on clean digits (mean ± 2 s.e.)")
     axis.set_title(f"{digits.name} 7 against 9, {each} of each, {trials} draws", fontsize=11)
     axis.grid(color=MIST, lw=0.8)
