@@ -1,11 +1,13 @@
 """Saved models are read for ever: one golden file for each format version. Run this module to write the newest anew."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import askance as ask
+from askance.estimators.saving import _decode, _encode
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -53,6 +55,25 @@ def test_saving_never_leaves_half_a_file(tmp_path):
     assert list(tmp_path.iterdir()) == []
     fitted.save(tmp_path / "model.json")
     assert [file.name for file in tmp_path.iterdir()] == ["model.json"]
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", float("inf"), ["nan", 1.0], ("x", float("-inf"))])
+def test_texts_and_numbers_that_look_alike_stay_apart(value):
+    assert _decode(json.loads(json.dumps(_encode(value)))) == value
+
+
+@pytest.mark.parametrize("source", [np.random.PCG64, np.random.MT19937, np.random.Philox, np.random.SFC64])
+def test_generators_go_on_where_they_were(source):
+    rng = np.random.Generator(source(3))
+    rng.integers(9, size=5, dtype=np.int32)
+    again = _decode(json.loads(json.dumps(_encode(rng))))
+    assert again.integers(1 << 40, size=4).tolist() == rng.integers(1 << 40, size=4).tolist()
+
+
+def test_old_random_states_go_on_where_they_were():
+    rng = np.random.RandomState(3)
+    again = _decode(json.loads(json.dumps(_encode(rng))))
+    assert again.randint(1 << 30, size=4).tolist() == rng.randint(1 << 30, size=4).tolist()
 
 
 if __name__ == "__main__":

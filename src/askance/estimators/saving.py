@@ -32,6 +32,9 @@ _PARTS = {
     "BagPosteriorModel": "askance.solvers.bag_posterior",
     "MmdRatios": "askance.solvers.ratio_mmd",
 }
+# JSON knows no such numbers: they are written as these words, and a text that is one of them is marked as a text.
+_NOT_FINITE = ("nan", "inf", "-inf")
+_BIT_GENERATORS = (np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64)
 
 
 class JsonModel:
@@ -131,6 +134,11 @@ def _encode(value: Any) -> Any:
         return {"mapping": {name: _encode(item) for name, item in value.items()}}
     if isinstance(value, np.generic):
         return _finite(value.item())
+    if isinstance(value, np.random.Generator | np.random.RandomState):
+        state = value.bit_generator.state if isinstance(value, np.random.Generator) else value.get_state(legacy=False)
+        return {"random": type(value).__name__, "state": _encode(state)}
+    if value in _NOT_FINITE:
+        return {"text": value}
     if value is None or isinstance(value, bool | int | float | str):
         return _finite(value)
     raise InvalidInput(f"a value of type {type(value).__name__}", "arrays and plain values in a saved model")
@@ -138,11 +146,15 @@ def _encode(value: Any) -> Any:
 
 def _decode(value: Any) -> Any:
     if not isinstance(value, dict):
-        return float(value) if value in ("nan", "inf", "-inf") else value
+        return float(value) if value in _NOT_FINITE else value
     if "array" in value:
         dtype = np.dtype(value["dtype"])
         content = value["array"]
         return np.array(_numbers(content), dtype) if dtype.kind == "f" else np.array(content, dtype)
+    if "text" in value:
+        return value["text"]
+    if "random" in value:
+        return _generator(value["random"], _decode(value["state"]))
     if "packed" in value:
         content = zlib.decompress(base64.b64decode(value["packed"]))
         return np.frombuffer(content, "<f4").reshape(value["shape"]).astype(np.float32)
@@ -159,6 +171,12 @@ def _decode(value: Any) -> Any:
     return channel_from_spec(value["channel"])
 
 
+def _generator(kind: str, state: dict[str, Any]) -> np.random.Generator | np.random.RandomState:
+    source: Any = {known.__name__: known for known in _BIT_GENERATORS}[state["bit_generator"]]()
+    source.state = state
+    return np.random.Generator(source) if kind == "Generator" else np.random.RandomState(source)
+
+
 def _packed(array: NDArray[np.float32]) -> dict[str, Any]:
     """Single precision is for models of millions of weights: as text they would fill a hundred megabytes."""
     content = zlib.compress(np.ascontiguousarray(array, "<f4").tobytes(), 6)
@@ -166,7 +184,7 @@ def _packed(array: NDArray[np.float32]) -> dict[str, Any]:
 
 
 def _finite(value: Any) -> Any:
-    """JSON knows no NaN and no infinity: write them as strings."""
+    """Write NaN and infinity as words."""
     if isinstance(value, list):
         return [_finite(item) for item in value]
     return str(value) if isinstance(value, float) and not np.isfinite(value) else value
