@@ -1,5 +1,6 @@
 """The publisher's advice: the predicted error is the error, and membership is paid for."""
 
+import json
 import math
 from fractions import Fraction
 
@@ -169,6 +170,29 @@ def test_classes_that_lie_further_apart_are_learned_sooner():
     assert measured.error < ask.advise_bags(y, 1.0, separation=1.5).error
 
 
+@pytest.mark.parametrize("width", [2, 50, 150, 400])
+def test_many_features_do_not_seem_to_tell_more(width):
+    rng = np.random.default_rng(8)
+    y = np.repeat([0, 1], 100)
+    X = rng.normal(size=(200, width))
+    X[y == 1, 0] += 2.0
+    apart = measured_apart(X, y, 2)
+    # Two classes 2 apart: the error is about .2 for few features, and main components lose distance.
+    assert 0.1 < np.sqrt(np.trace(apart) - 2 * apart[0, 1]) < 2.6
+
+
+def test_features_that_do_not_tell_the_classes_apart_are_refused():
+    with pytest.raises(Unidentifiable, match="1 features in which some of 3 classes"):
+        ask.advise_bags(np.arange(300) % 3, 1.0, X=np.random.default_rng(0).normal(size=(300, 1)))
+
+
+def test_advice_is_fit_for_json():
+    advice = ask.advise_bags({"a": 100, "b": 100}, 1.0, membership="exact")
+    told = json.loads(json.dumps(advice.to_dict(), allow_nan=False))
+    assert told["best"]["epsilon_membership"] is None
+    assert advice.best.epsilon_membership == np.inf
+
+
 def test_an_error_out_of_reach_is_said():
     advice = ask.advise_bags({"a": 100, "b": 100}, 0.1, error=0.01)
     assert not advice.good_enough
@@ -213,6 +237,7 @@ def test_the_figure_shows_every_number_of_bags_and_the_advice(tmp_path):
         (([0, 1, 0, 1], 1), {"public_bags": [1, 2]}, "2 bags for 4 labels"),
         (([0, 1, 0, 1], 1), {"public_bags": [1, None, 1, None]}, "of several kinds"),
         (([0, None, "a", 1], 1), {}, "of several kinds"),
+        (([0, 1, 0, 1], 1), {"public_bags": [1.0, 2.0, 1.0, np.nan]}, "public bags that are missing"),
         (({"a": "many", "b": 5}, 1), {}, "not numbers"),
         (([0, 1, 0, 1], 1), {"error": "small"}, "error='small'"),
         (([0, 1, 0, 1], 1), {"new_rows": None}, "new_rows=None"),
@@ -227,7 +252,7 @@ def test_bad_input(arguments, options, says):
 
 
 def test_bags_that_are_all_alike_are_refused():
-    with pytest.raises(Unidentifiable):
+    with pytest.raises(Unidentifiable, match="Leave public_bags out"):
         ask.advise_bags([0, 1] * 20, 1.0, public_bags=np.repeat([0, 1], 20))
     with pytest.raises(Unidentifiable, match="Raise epsilon"):
         ask.advise_bags({"a": 50, "b": 50}, "1e-6")

@@ -267,6 +267,31 @@ def test_any_classifier_of_many_different_bags():
         model.to_dict()
 
 
+def test_noise_of_zero_is_none(fitted):
+    X, codes = bags_of(ROTATED, 200, np.random.default_rng(12))
+    same = fit_bag_posterior(X, codes, ROTATED, np.zeros((len(ROTATED), 3, 3)), None, 0)
+    new, _ = rows_of([50, 60, 70], np.random.default_rng(14))
+    np.testing.assert_array_equal(same.estimate(new).covariance, fitted.estimate(new).covariance)
+
+
+def test_a_class_of_which_noise_leaves_nobody_is_refused():
+    X, codes = bags_of(ROTATED, 20, np.random.default_rng(18))
+    told = ROTATED.copy()
+    told[:, 2] = -0.01 * np.arange(1, len(told) + 1)
+    told[:, 0] += 1 - told.sum(axis=1)
+    with pytest.raises(Unidentifiable, match="nobody of 1 of 3 classes"):
+        fit_bag_posterior(X, codes, told, np.full((len(told), 3, 3), 1e-6), None, 0)
+
+
+def test_a_column_that_was_constant_in_training_has_no_say():
+    rng = np.random.default_rng(19)
+    X, codes = bags_of(ROTATED, 100, rng)
+    model = fit_bag_posterior(np.column_stack([X, np.full(len(X), 0.1)]), codes, ROTATED, None, None, 0)
+    new, _ = rows_of([50, 60, 70], rng)
+    seen = [model.ratios(np.column_stack([new, np.full(len(new), value)])) for value in (0.1, 0.3)]
+    np.testing.assert_allclose(*seen, atol=0.02)  # the mean of the column is .1 up to rounding, and so are its effects
+
+
 def test_constant_features_and_bags_of_one_row():
     rng = np.random.default_rng(17)
     X, labels = rows_of([60, 60], rng)

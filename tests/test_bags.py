@@ -70,6 +70,22 @@ def test_classes_come_from_a_frame_or_are_numbered():
         ({"proportions": SHARES, "bags": [*NAMES[:-1], None]}, "without a bag"),
         ({"proportions": SHARES, "noise": -0.1}, "negative variance"),
         ({"proportions": SHARES, "noise": np.zeros((3, 5))}, "noise of shape"),
+        ({"proportions": SHARES, "noise": "little"}, "noise='little'"),
+        ({"proportions": SHARES, "noise": True}, "noise=True"),
+        ({"proportions": SHARES, "noise": np.inf}, "noise=inf"),
+        ({"proportions": {name: 100 * share for name, share in SHARES.items()}, "noise": 1e-4}, "their noise explains"),
+        ({"proportions": [[60, 40], [10, 10], [3, 1]]}, "Divide counts"),
+        ({"proportions": [[0.6, 0.6], [0.1, 0.9], [0.5, 0.5]], "noise": np.full((3, 2), 1e-5)}, "sum to 1.2"),
+        ({"proportions": SHARES, "bags": pd.array([*NAMES[:-1], None], dtype="string")}, "1 rows without a bag"),
+        ({"proportions": SHARES, "bags": pd.Series([*NAMES[:-1], pd.NA], dtype=object)}, "1 rows without a bag"),
+        (
+            {
+                "proportions": SHARES,
+                "classes": ("no", "yes"),
+                "noise": {name: {"no": 0.1, "maybe": 0.1} for name in SHARES},
+            },
+            "noise of 'no', 'maybe'",
+        ),
     ],
 )
 def test_bad_bags_are_refused(arguments, message):
@@ -101,6 +117,21 @@ def test_noise_in_all_forms():
     told = read(SHARES | {"a": -0.2}, noise=0.01)
     np.testing.assert_allclose(told.shares[0], [1, 0])
     np.testing.assert_allclose(told.proportions[0], [1.2, -0.2])
+
+
+def test_noise_follows_its_classes():
+    frame = pd.DataFrame({"x": [0.2, 0.3, 0.1], "y": [0.7, 0.1, 0.2], "z": [0.1, 0.6, 0.7]}, index=["a", "b", "c"])
+    variances = pd.DataFrame({"x": [1e-4] * 3, "y": [2e-4] * 3, "z": [3e-4] * 3}, index=["a", "b", "c"])
+    order = ("z", "x", "y")
+    for noise in (
+        variances,
+        variances[["y", "z", "x"]],
+        variances.to_numpy(),
+        np.array([np.diag([1, 2, 3])] * 3) / 1e4,
+    ):
+        told = read(frame, classes=order, noise=noise)
+        np.testing.assert_allclose(told.proportions[0], [0.1, 0.2, 0.7])
+        np.testing.assert_allclose(told.noise[0], np.diag([3e-4, 1e-4, 2e-4]))
 
 
 def test_spread_of_proportions_is_measured_against_chance():

@@ -382,7 +382,7 @@ def test_the_noise_of_released_proportions_is_the_channels():
         truth[name] = (rows["ill"] == "yes").mean()
     told = [bags_of_release(privatize_table(study, people), "district", None, None) for _ in range(300)]
     for name, share in truth.items():
-        estimates = np.array([one.proportions[name][1] for one in told])
+        estimates = np.array([one.proportions[name]["yes"] for one in told])
         stated = np.mean([one.noise[name][1, 1] for one in told])
         # Real entropy: five standard errors, one failure in a million.
         assert abs(estimates.mean() - share) < 5 * np.sqrt(stated / 300)

@@ -207,6 +207,22 @@ def test_released_counts_bring_their_noise():
 # -- diagnostics --------------------------------------------------------------------------------------------------
 
 
+def test_released_counts_keep_the_names_of_their_classes():
+    X, bags, rng = towns()
+    release = ask.release_counts(
+        {name: (round(150 * (1 - share)), round(150 * share)) for name, share in SHARES.items()},
+        epsilon=5,
+        classes=("well", "ill"),
+    )
+    new = rows(20, 100, rng)
+    other = quick(classes=("ill", "well")).fit(X, bags, release)
+    assert other.classes_.tolist() == ["ill", "well"]
+    np.testing.assert_allclose(other.predict(new)[::-1], quick().fit(X, bags, release).predict(new), atol=1e-6)
+    assert other.predict(new)[0] < 0.4
+    with pytest.raises(ask.InvalidInput, match="proportions of 'well', 'ill'"):
+        quick(classes=("well", "sick")).fit(X, bags, release)
+
+
 def test_the_diagnosis_says_what_limits_the_ratios(fitted):
     rng = np.random.default_rng(4)
     found = fitted.diagnose(rows(40, 80, rng))
@@ -248,6 +264,47 @@ def test_classes_that_look_alike_are_told():
     rng = np.random.default_rng(7)  # of 20 sets of alike classes one would seem to differ
     with pytest.warns(ask.AskanceWarning, match="look alike"):
         quick().fit(rng.normal(size=(200, 2)), np.repeat(list(SHARES), 50), SHARES)
+
+
+@pytest.mark.parametrize("seed", [1, 3])  # with the second, the posteriors are the same for all rows
+def test_the_bag_classifier_says_that_it_tells_nothing(seed, tmp_path):
+    rng = np.random.default_rng(seed)
+    told = np.array([[0.7, 0.2, 0.1], [0.1, 0.7, 0.2], [0.2, 0.1, 0.7], [0.4, 0.3, 0.3]])
+    X, new = rng.normal(size=(800, 3)), rng.normal(size=(300, 3))
+    with pytest.warns(ask.AskanceWarning, match="look alike"):
+        model = ask.RatioEstimator(random_state=0).fit(X, np.repeat(np.arange(4), 200), told)
+    assert model.notes_
+    found = model.predict_interval(new)
+    assert (found[:, 1] - found[:, 0] > 0.8).all()
+    np.testing.assert_allclose(model.predict(new), model.estimate(new).ratios)
+    np.testing.assert_allclose(model.estimate(new).covariance.sum(axis=0), 0, atol=1e-9)
+    model.save(tmp_path / "model.json")
+    np.testing.assert_array_equal(ask.load_model(tmp_path / "model.json").predict_interval(new), found)
+
+
+@pytest.mark.parametrize("method", ["mmd", "bag-classifier"])
+def test_values_far_away_are_far_away(method):
+    X, bags, rng = towns()
+    model = quick(method=method).fit(X, bags, SHARES)
+    new = rows(30, 90, rng)
+    for value in (1e20, 1e60):
+        odd = np.concatenate([new, [[value, 0.0, 0.0]]])
+        assert np.isfinite(model.estimate(odd).covariance).all()
+        np.testing.assert_allclose(model.predict(odd), model.predict(new), atol=0.05)
+    with pytest.raises(ask.InvalidInput, match=r"a feature of 1e\+200"):
+        model.predict(np.concatenate([new, [[-1e200, 0.0, 0.0]]]))
+
+
+def test_theorem_1_is_for_normalised_kernels_and_grows_with_noise(fitted):
+    X, bags, _ = towns(40)
+    for kernel in ("linear", lambda a, b: 2 * kernel_function("rbf", 3.0)(a, b)):
+        found = quick(kernel=kernel).fit(X, bags, SHARES).diagnose()
+        assert np.isnan(found.theorem_1)
+        assert "not for kernels" in str(found)
+    assert quick(kernel=kernel_function("rbf", 3.0)).fit(X, bags, SHARES).diagnose().theorem_1 > 0
+    X, bags, _ = towns()
+    noisy = quick(classes=("well", "ill")).fit(X, bags, SHARES, noise=0.001).diagnose()
+    assert noisy.theorem_1 > fitted.diagnose().theorem_1 + noisy.lemma_4 / noisy.bag_separation
 
 
 def test_the_summary_is_a_table(fitted):
@@ -317,6 +374,8 @@ def test_scales_of_features_do_not_matter():
         ({"bandwidth": "wide"}, "bandwidth='wide'"),
         ({"features": 0}, "features=0"),
         ({"features": 2.5}, "features=2.5"),
+        ({"features": True}, "features=True"),
+        ({"features": np.array([1, 2])}, "features=array"),
         ({"solution": "best"}, "solution='best'"),
         ({"target": "world"}, "target='world'"),
         ({"level": 95}, "level=95"),

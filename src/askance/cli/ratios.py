@@ -5,13 +5,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from askance.cli.fit_options import was_given
+
 if TYPE_CHECKING:
     from askance.estimators.ratio_estimator import RatioEstimator
 
 _FORMATS = (".png", ".svg", ".pdf")
+_OF_TRAINING = ("bags", "proportions", "bag", "columns", "method", "seed")
 
 
 def ratios(
+    context: typer.Context,
     new: Annotated[Path, typer.Argument(help="Rows of the new groups: a CSV or Parquet file of features.")],
     bags: Annotated[
         Path | None, typer.Option(help="Rows to learn from: the same features, and a column that names each row's bag.")
@@ -73,12 +77,16 @@ def ratios(
         raise InvalidInput(f"--plot {plot}", f"a name that ends with one of {', '.join(_FORMATS)}")
     with noted() as notes:
         if model is not None:
-            _refuse_training_options(bags=bags, proportions=proportions, columns=columns)
+            _refuse_training_options(context)
             fitted = _loaded(model)
+            if was_given(context, "target"):
+                fitted.set_params(target=target)
         else:
             if bags is None or proportions is None:
                 raise InvalidInput("no --bags or no --proportions", "both of them, or --model with a saved model")
             chosen = None if columns is None else [part.strip() for part in columns.split(",") if part.strip()]
+            if chosen == []:
+                raise InvalidInput(f"--columns {columns!r}", "the names of features, between commas")
             fitted = _fitted(bags, proportions, bag, chosen, method, target, level, seed)
         rows = GroupedRows.read(new, group, _feature_names(fitted))
         table = RatioTable.of(fitted, pd.DataFrame(rows.values, columns=list(rows.columns)), rows.groups, level)
@@ -165,9 +173,9 @@ def _feature_names(fitted: "RatioEstimator") -> list[str] | None:
     return None if names is None else [*map(str, names)]
 
 
-def _refuse_training_options(**given: object) -> None:
+def _refuse_training_options(context: typer.Context) -> None:
     from askance.errors import InvalidInput
 
-    useless = [f"--{name}" for name, value in given.items() if value is not None]
+    useless = [f"--{name}" for name in _OF_TRAINING if was_given(context, name)]
     if useless:
         raise InvalidInput(f"{', '.join(useless)} beside --model", "one of them: the saved model is fitted already")

@@ -15,6 +15,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 _ROUNDED = 0.011  # proportions are often printed with two digits: so far from one may their sum be
+_BEYOND = 10.0  # standard deviations of noise, by which no proportion leaves [0, 1]: once in a million for Laplace's
 _SAME = 1e-8
 
 
@@ -119,7 +120,7 @@ def read_bags(bags: Any, proportions: Any, classes: Sequence[Label] | None, nois
         The columns' names, or 0, 1, ... if not given.
     noise : number, array, mapping or frame, optional
         Variances of the shares (of the second of two classes; or of each class, independent), or covariances, K x K.
-        One number is the same variance for all.
+        One number is the same variance for all. In the order of the proportions' columns, where it names no classes.
     rows : int
 
     Examples
@@ -137,17 +138,17 @@ def read_bags(bags: Any, proportions: Any, classes: Sequence[Label] | None, nois
         raise InvalidInput(
             f"proportions of {shares.shape[1]} classes, and the classes {listed(labels)}", "one column for each class"
         )
-    if classes is not None and told and set(told) == set(labels):
-        shares = shares[:, [told.index(label) for label in labels]]
-    elif classes is not None and told:
-        raise InvalidInput(f"proportions of {listed(told)}", f"the classes {listed(labels)}")
-    if noise is None:
-        _check_shares(shares, names)
+    spread = _noise(noise, names, told or labels)
+    if classes is not None and told:
+        columns = _places(labels, told, "proportions")
+        shares = shares[:, columns]
+        spread = None if spread is None else spread[:, columns][:, :, columns]
+    _check_shares(shares, names, spread)
     order = np.argsort(codes, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(names)))]).astype(np.int64)
     total = shares.sum(axis=1, keepdims=True)
     exact = shares / total if noise is None else shares
-    return Bags(order, starts, names, labels, exact, _noise(noise, names, len(labels)))
+    return Bags(order, starts, names, labels, exact, spread)
 
 
 def bag_codes(bags: Any, rows: int, what: str = "bag") -> tuple[Integers, tuple[Any, ...]]:
@@ -155,14 +156,20 @@ def bag_codes(bags: Any, rows: int, what: str = "bag") -> tuple[Integers, tuple[
     given = np.asarray(bags)
     if given.ndim != 1 or len(given) != rows:
         raise InvalidInput(f"{what}s of shape {given.shape} for {rows} rows", f"the name of its {what} for each row")
-    missing = given != given if given.dtype.kind == "f" else np.array([name is None or name != name for name in given])
-    if missing.any():
-        raise InvalidInput(f"{int(missing.sum())} rows without a {what}", f"the name of its {what} for each row")
+    missing = sum(map(_missing, given)) if given.dtype.kind == "O" else int(np.count_nonzero(given != given))
+    if missing:
+        raise InvalidInput(f"{missing} rows without a {what}", f"the name of its {what} for each row")
     try:
         names, codes = np.unique(given, return_inverse=True)
     except TypeError:
         raise InvalidInput(f"{what}s with names of several kinds", "numbers, or texts") from None
     return codes.astype(np.int64), tuple(names.tolist())
+
+
+def _missing(name: Any) -> bool:
+    """None, NaN and pandas' NA, of which even the equality with itself is not known."""
+    same = name is not None and name == name
+    return not (isinstance(same, bool | np.bool_) and same)
 
 
 def _by_bag(table: Any, names: tuple[Any, ...], what: str) -> tuple[Floats, tuple[Label, ...]]:
@@ -209,28 +216,48 @@ def _shares(table: Floats, names: tuple[Any, ...]) -> Floats:
     return shares
 
 
-def _check_shares(shares: Floats, names: tuple[Any, ...]) -> None:
-    outside = (shares < -1e-9) | (shares > 1 + 1e-9)
+def _check_shares(shares: Floats, names: tuple[Any, ...], noise: Floats | None) -> None:
+    room, slack = np.zeros_like(shares), np.full(len(shares), _ROUNDED)
+    if noise is not None:
+        room = _BEYOND * np.sqrt(np.maximum(np.diagonal(noise, axis1=1, axis2=2), 0.0))
+        slack = slack + _BEYOND * np.sqrt(np.maximum(noise.sum(axis=(1, 2)), 0.0))
+    outside = (shares < -1e-9 - room) | (shares > 1 + 1e-9 + room)
     if outside.any():
         bag = int(np.flatnonzero(outside.any(axis=1))[0])
+        remedy = "If they carry noise of a known variance, say so by noise=."
+        if shares[bag].sum() > 2:
+            remedy = "Divide counts by the number of rows of the bag, and percentages by 100."
         raise InvalidInput(
-            f"proportions outside of [0, 1] in bag {names[bag]!r}: {shares[bag].round(4).tolist()}",
+            f"proportions outside of [0, 1] in bag {names[bag]!r}: {shares[bag].round(4).tolist()}"
+            + ", by more than their noise explains" * (noise is not None),
             "numbers from 0 to 1",
-            "If they carry noise of a known variance, say so by noise=.",
+            remedy,
         )
     off = np.abs(shares.sum(axis=1) - 1)
-    if off.max() > _ROUNDED:
-        bag = int(off.argmax())
+    if (off > slack).any():
+        bag = int((off - slack).argmax())
         raise InvalidInput(
             f"proportions that sum to {shares[bag].sum():.4g} in bag {names[bag]!r}", "proportions that sum to one"
         )
 
 
-def _noise(noise: Any, names: tuple[Any, ...], classes: int) -> Floats | None:
+def _places(labels: tuple[Label, ...], told: tuple[Label, ...], what: str) -> list[int]:
+    """Where the classes are among those that a table names."""
+    if set(told) != set(labels):
+        raise InvalidInput(f"{what} of {listed(told)}", f"the classes {listed(labels)}")
+    return [told.index(label) for label in labels]
+
+
+def _noise(noise: Any, names: tuple[Any, ...], labels: tuple[Label, ...]) -> Floats | None:
     if noise is None:
         return None
+    classes = len(labels)
+    if isinstance(noise, str | bool | np.bool_) or (np.isscalar(noise) and not np.isfinite(noise)):
+        raise InvalidInput(f"noise={noise!r}", "a variance, or variances by bag")
     everywhere = np.isscalar(noise)
-    table = np.full(len(names), float(noise)) if everywhere else _by_bag(noise, names, "noise")[0]
+    table, told = (np.full(len(names), float(noise)), ()) if everywhere else _by_bag(noise, names, "noise")
+    if told and table.ndim == 2:
+        table = table[:, _places(labels, told, "noise")]
     if table.ndim == 3:
         if table.shape[1:] != (classes, classes):
             raise InvalidInput(f"noise of shape {table.shape}", f"bags x {classes} x {classes}")

@@ -34,7 +34,8 @@ class RatioDiagnosis:
         ``bag_separation``.
     theorem_1 : float
         The paper's bound on the 2-norm of the error, with probability ``level``; for the new group if there is one, and
-        for an infinite one else. More than sqrt(2) says nothing.
+        for an infinite one else. More than sqrt(2) says nothing. Noise of the proportions adds Lemma 4's. NaN for a
+        kernel with k(x, x) above 1, for which it does not hold.
     lemma_4 : float
         The paper's bound on the Frobenius norm of the proportions' noise, with probability ``level``; NaN without.
     level : float
@@ -83,7 +84,12 @@ class RatioDiagnosis:
             f"proportions: rank {self.rank}, condition {number(self.condition, 2)}",
             f"embeddings: smallest singular value {number(self.bag_separation, 4)}, classes at least "
             f"{number(self.class_separation, 4)} apart",
-            f"Q(D) {number(self.q, 1)}; Theorem 1: error at most {number(self.theorem_1, 3)} {chance}",
+            f"Q(D) {number(self.q, 1)}; Theorem 1: "
+            + (
+                "not for kernels with k(x, x) above 1"
+                if math.isnan(self.theorem_1)
+                else f"error at most {number(self.theorem_1, 3)} {chance}"
+            ),
         ]
         if not math.isnan(self.lemma_4):
             lines.append(f"Lemma 4: noise of the proportions at most {number(self.lemma_4, 3)} {chance}")
@@ -118,7 +124,7 @@ def diagnose(model: MmdRatios, level: float, group: np.ndarray | None = None) ->
         bag_separation=least,
         class_separation=model.class_separation(),
         q=q,
-        theorem_1=theorem_1(bags.sizes, least, q, None if group is None else len(group), 1 - level),
+        theorem_1=_bound(model, least, q, None if group is None else len(group), 1 - level),
         lemma_4=lemma_4(bags.noise, 1 - level),
         level=level,
         bag_misfit=misfit.ratio,
@@ -128,6 +134,19 @@ def diagnose(model: MmdRatios, level: float, group: np.ndarray | None = None) ->
         shift=math.nan if estimate is None else estimate.misfit,
         shift_p=math.nan if estimate is None else estimate.misfit_p,
     )
+
+
+def _bound(model: MmdRatios, separation: float, q: float, group: int | None, chance: float) -> float:
+    """Theorem 1 where it holds, with the noise of the proportions as in the paper's section 3.1."""
+    bags = model.bags
+    if not model.normalised():
+        return math.nan
+    if not bags.noise.any():
+        return theorem_1(bags.sizes, separation, q, group, chance)
+    if separation <= 0:
+        return math.inf
+    # Each of the two bounds fails with half the probability.
+    return theorem_1(bags.sizes, separation, q, group, chance / 2) + lemma_4(bags.noise, chance / 2) / separation
 
 
 def theorem_1(sizes: np.ndarray, separation: float, q: float, group: int | None, chance: float) -> float:

@@ -37,6 +37,7 @@ TARGETS = ("group", "population")
 # that of exact kernels: there is no size at which exact ones would be the better default, and they need the rows.
 DEFAULT_FEATURES = 256
 _TOLD = {"group": "the shares of these very rows", "population": "the population that they were drawn from"}
+_LARGEST = 1e100  # its powers, which are summed, are numbers still
 _PROBE_FEATURES = 128  # of the embeddings that diagnose another method's bags
 
 
@@ -238,14 +239,13 @@ class RatioEstimator(JsonModel, BaseEstimator):  # type: ignore[misc]
 
     def _check_parameters(self) -> None:
         for name, known in (("method", METHODS), ("solution", SOLUTIONS), ("target", TARGETS)):
-            if getattr(self, name) not in known:
+            if not _is_one(getattr(self, name), *known):
                 raise InvalidInput(f"{name}={getattr(self, name)!r}", f"one of {', '.join(known)}")
-        if not callable(self.kernel) and self.kernel not in KERNELS:
+        if not callable(self.kernel) and not _is_one(self.kernel, *KERNELS):
             raise InvalidInput(f"kernel={self.kernel!r}", f"one of {', '.join(KERNELS)}, or a function k(A, B)")
-        if self.bandwidth != "auto" and not _positive(self.bandwidth):
+        if not _is_one(self.bandwidth, "auto") and not _positive(self.bandwidth):
             raise InvalidInput(f"bandwidth={self.bandwidth!r}", "'auto' or a positive number")
-        named = self.features in ("auto", "exact")
-        if not named and not (isinstance(self.features, int | np.integer) and self.features >= 1):
+        if not _is_one(self.features, "auto", "exact") and not _whole(self.features):
             raise InvalidInput(f"features={self.features!r}", "'auto', 'exact' or a number of at least 1")
         _checked_level(self.level)
 
@@ -293,7 +293,7 @@ class RatioEstimator(JsonModel, BaseEstimator):  # type: ignore[misc]
         several = self._groups(X, groups)
         found = [self._estimate(group.rows) for group in several]
         self._warn_of_shifts(several, found)
-        ends = np.array([self._interval(estimate, level) for estimate in found])
+        ends = self._intervals(found, level)
         if hasattr(X, "columns"):
             return interval_frame(several, self.classes_.tolist(), np.array([each.ratios for each in found]), ends)
         return ends[0] if groups is None else ends
@@ -314,7 +314,7 @@ class RatioEstimator(JsonModel, BaseEstimator):  # type: ignore[misc]
         found = self.estimate(X)
         errors = standard_errors(self._covariance(found))
         nothing = np.full(len(errors), math.nan)
-        ends = self._interval(found, level)
+        ends = self._intervals([found], level)[0]
         values = np.column_stack([found.ratios, errors, nothing, nothing, ends])
         facts = (
             ("group", f"{found.rows} rows; intervals for {_TOLD[self.target]}"),
@@ -342,6 +342,11 @@ class RatioEstimator(JsonModel, BaseEstimator):  # type: ignore[misc]
         if hasattr(X, "tocsr"):
             raise InvalidInput("a sparse matrix", "a dense array or a frame", "X.toarray() makes one.")
         rows: Floats = validate_data(self, X, dtype=np.float64, order="C", reset=reset)
+        largest = max(float(rows.max(initial=0.0)), -float(rows.min(initial=0.0)))
+        if largest > _LARGEST:
+            raise InvalidInput(
+                f"a feature of {largest:.3g}", f"numbers of at most {_LARGEST:g}", "Is it a code for a missing value?"
+            )
         return rows
 
     def _groups(self, X: Any, groups: Any) -> list[Group]:
@@ -357,10 +362,13 @@ class RatioEstimator(JsonModel, BaseEstimator):  # type: ignore[misc]
     def _covariance(self, found: RatioEstimate) -> Floats:
         return found.covariance + found.draw if self.target == "population" else found.covariance
 
-    def _interval(self, found: RatioEstimate, level: float) -> Floats:
-        low, high = bounded_interval(found.free, standard_errors(self._covariance(found)), level)
+    def _intervals(self, found: list[RatioEstimate], level: float) -> Floats:
+        """Lower and upper ends of all groups at once, groups x K x 2."""
+        errors = np.array([standard_errors(self._covariance(each)) for each in found])
+        low, high = bounded_interval(np.array([each.free for each in found]), errors, level)
         # The estimate is brought to the simplex, its interval starts from what it was before: it shall hold both.
-        return np.column_stack([np.minimum(low, found.ratios), np.maximum(high, found.ratios)])
+        ratios = np.array([each.ratios for each in found])
+        return np.stack([np.minimum(low, ratios), np.maximum(high, ratios)], axis=2)
 
     def _warn_of_shifts(self, groups: list[Group], found: list[RatioEstimate]) -> None:
         chance = [estimate.misfit_p for estimate in found]
@@ -383,6 +391,14 @@ def _generator(random_state: Any) -> np.random.Generator:
     if isinstance(random_state, np.random.Generator):
         return random_state
     return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+
+
+def _is_one(value: Any, *known: str) -> bool:
+    return isinstance(value, str) and value in known
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 1)
 
 
 def _positive(value: Any) -> bool:

@@ -49,7 +49,7 @@ def bags_of_release(release: Release, bag: Any, proportions: Any, noise: Any) ->
     shares, covariances = {}, {}
     for name in pd.unique(names):
         inside = told[:, codes[names == name]]
-        shares[name] = inside.mean(axis=1)
+        shares[name] = dict(zip(channel.classes, inside.mean(axis=1).tolist(), strict=True))
         covariances[name] = _covariance_of_the_mean(inside, channel.matrix, told)
     return ReleasedBags(features, names, shares, covariances, channel.classes)
 
@@ -58,7 +58,11 @@ def told_by_counts(release: CountsRelease, noise: Any) -> tuple[Any, Any, tuple[
     """Take the proportions of released counts by bag, unbiased, and their noise with them; and the classes."""
     if noise is not None:
         raise InvalidInput("noise= beside a release of counts", "one of them: the release knows its own noise")
-    return release.by_bag(release.raw_proportions), release.by_bag(release.noise), release.classes
+    told = {
+        bag: dict(zip(release.classes, shares.tolist(), strict=True))
+        for bag, shares in release.by_bag(release.raw_proportions).items()
+    }
+    return told, release.by_bag(release.noise), release.classes
 
 
 def _covariance_of_the_mean(inside: Floats, matrix: Floats, told: Floats) -> Floats:

@@ -113,16 +113,16 @@ class BagAdvice:
         return bags
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a mapping of numbers and text."""
+        """Return a mapping of numbers and text, fit for JSON: a level of membership that is infinite is None."""
         return {
             "classes": list(self.classes),
-            "best": asdict(self.best),
+            "best": _finite(self.best),
             "covered": self.covered,
             "wanted": self.wanted,
             "good_enough": self.good_enough,
             "proportions": self.proportions.tolist(),
             "sizes": self.sizes.tolist(),
-            "alternatives": [asdict(option) for option in self.alternatives],
+            "alternatives": [_finite(option) for option in self.alternatives],
         }
 
     def __str__(self) -> str:
@@ -206,7 +206,14 @@ def advise_bags(
     if public_bags is not None:
         people, which = _public_people(public_bags, codes, len(names))
         skew = float(people.max(axis=1).sum() / people.sum())
-        looked_at.append(worked_out("public", people, skew, Fraction(0), setting))
+        try:
+            looked_at.append(worked_out("public", people, skew, Fraction(0), setting))
+        except Unidentifiable:
+            raise Unidentifiable(
+                f"{len(people)} public bags whose proportions do not tell {len(names)} classes apart",
+                "proportions that differ in every direction",
+                "Leave public_bags out.",
+            ) from None
     if not looked_at and counts.sum() < 2 * len(names):
         raise InvalidInput(f"{int(counts.sum())} people", f"at least {2 * len(names)}: two for each class")
     if not looked_at:
@@ -259,11 +266,17 @@ def _public_people(public_bags: Any, codes: NDArray[np.int64] | None, classes: i
     return people, which
 
 
+def _finite(option: BagOption) -> dict[str, Any]:
+    return {name: None if value == math.inf else value for name, value in asdict(option).items()}
+
+
 def _distinct(values: Any, what: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
     try:
         names, which = np.unique(np.asarray(values), return_inverse=True)
     except TypeError:
         raise InvalidInput(f"{what} that are missing, or of several kinds", "a number or a text in every row") from None
+    if (names != names).any():  # NaN, or a time that is none
+        raise InvalidInput(f"{what} that are missing", "a number or a text in every row")
     return names, which
 
 

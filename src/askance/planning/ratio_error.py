@@ -25,6 +25,9 @@ from askance.errors import InvalidInput, Unidentifiable
 
 Floats = NDArray[np.float64]
 
+_ROWS_A_FEATURE = 5  # at least, for a covariance that is worth inverting
+_FAINT = 0.2  # of a squared distance: what at least is taken for signal, not chance
+
 
 class RatioError(NamedTuple):
     """Expected L1 errors of class ratios: all together, and what each cause alone would give."""
@@ -87,22 +90,54 @@ def equally_apart(classes: int, separation: float) -> Floats:
 
 
 def measured_apart(X: Any, codes: NDArray[Any], classes: int) -> Floats:
-    """Return the inner products M S^-1 M' of class means, in the metric of the covariance within classes."""
+    """Return the inner products M S^-1 M' of class means, in the metric of the covariance within classes.
+
+    What chance adds is taken off: the means' own errors, and those of the covariance, which grow with the number of
+    features. Of more features than rows can tell of, the main components are looked at, which can only lose distance.
+    """
     try:
         features = np.asarray(X, dtype=float)
     except (TypeError, ValueError):
         raise InvalidInput("features that are not numbers", "finite numbers, a row for each label") from None
     if features.ndim != 2 or len(features) != len(codes) or not np.isfinite(features).all():
         raise InvalidInput(f"features of shape {features.shape}", "finite numbers, a row for each label")
+    freedom = max(len(features) - classes, 1)
+    features = _main_components(features, max(freedom // _ROWS_A_FEATURE, classes - 1))
     means = np.array([features[codes == k].mean(axis=0) for k in range(classes)])
     rest = features - means[codes]
-    # Two degrees of freedom for each feature at least, and a little more where features are nearly the same.
-    within = rest.T @ rest / max(len(rest) - classes, 1)
+    within = rest.T @ rest / freedom
     if not within.any():
         raise InvalidInput("features that are constant in every class", "features that vary")
-    within += 1e-9 * np.trace(within) / len(within) * np.eye(len(within))
+    width = len(within)
+    within += 1e-9 * np.trace(within) / width * np.eye(width)
     centred = means - means.mean(axis=0)
-    return np.asarray(centred @ np.linalg.solve(within, centred.T))
+    seen = np.asarray(centred @ np.linalg.solve(within, centred.T))
+    level = np.eye(classes) - 1 / classes
+    chance = width * level @ np.diag(1 / np.bincount(codes, minlength=classes)) @ level
+    basis = sum_zero_basis(classes)
+    values, axes = np.linalg.eigh(basis.T @ seen @ basis)
+    if values[0] <= 1e-9 * max(values[-1], 1e-300):
+        raise Unidentifiable(
+            f"{features.shape[1]} features in which some of {classes} classes have the same mean",
+            "features that tell all classes apart",
+            "Give separation= in place of X, if other features will.",
+        )
+    less = max(freedom - width - 1, 1) / freedom
+    left = np.diag(axes.T @ basis.T @ (less * seen - chance) @ basis @ axes)
+    kept = np.maximum(left, _FAINT * values)
+    apart: Floats = basis @ (axes * kept) @ axes.T @ basis.T
+    return apart
+
+
+def _main_components(features: Floats, most: int) -> Floats:
+    """The features, each in units of its deviation, or as many of their main components as there may be."""
+    spread = features.std(axis=0)
+    scaled = (features - features.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    if scaled.shape[1] <= most:
+        return np.asarray(scaled)
+    left, values, _ = np.linalg.svd(scaled, full_matrices=False)
+    made: Floats = left[:, :most] * values[:most]
+    return made
 
 
 def _mean_size(covariance: Floats) -> float:

@@ -141,9 +141,10 @@ def ratio_plot(table: RatioTable) -> "Figure":
     figure = Figure(figsize=(7.0, min(height, 60.0)), dpi=160, layout="constrained")
     axes = figure.subplots()
     places = np.arange(len(table.groups))[::-1]
+    drawn: list[Any] = []  # containers, which a legend takes for artists
     for j, k in enumerate(shown):
         at = places + 0.4 - step * (j + 0.5)
-        axes.errorbar(
+        bars = axes.errorbar(
             table.ratios[:, k],
             at,
             # Rounding may put an end of an interval on the wrong side of an estimate at the border.
@@ -152,8 +153,8 @@ def ratio_plot(table: RatioTable) -> "Figure":
             color=_COLOURS[(k if len(shown) > 1 else 0) % len(_COLOURS)],
             ms=4.5,
             elinewidth=1.6,
-            label=table.classes[k],
         )
+        drawn.append(bars)
     labels = [f"{name} *" if name in table.shifted else name for name in table.groups]
     axes.set_yticks(places, labels, parse_math=False)
     axes.set_ylim(-0.6, len(table.groups) - 0.4)
@@ -169,7 +170,12 @@ def ratio_plot(table: RatioTable) -> "Figure":
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
     if len(shown) > 1:
-        figure.legend(loc="outside upper center", ncols=min(len(shown), 6), frameon=False, fontsize=9)
+        # Labels are given outright, and as they are: a class may begin with an underscore, or have dollars in its name.
+        legend = figure.legend(
+            drawn, table.classes, loc="outside upper center", ncols=min(len(shown), 6), frameon=False, fontsize=9
+        )
+        for text in legend.get_texts():
+            text.set_parse_math(False)
     return figure
 
 

@@ -8,18 +8,22 @@ models: exactly as held-out rows were, never by a model that knows more.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from askance.errors import InvalidInput
+from askance.errors import InvalidInput, Unidentifiable
 from askance.solvers.bag_softmax import Stack, best_bag_softmax, fit_stack, linear_logits, log_posterior
+from askance.solvers.class_spread import tangent
 from askance.solvers.forest import Forest, grow_forest
+from askance.solvers.kernels import Standard
 from askance.solvers.posterior_table import PosteriorTable, nearest_shares
 from askance.solvers.prior_shift import estimate_shifted_ratios, shifted_ratios
-from askance.solvers.ratio_model import RatioEstimate
+from askance.solvers.ratio_model import ALIKE, RatioEstimate
+from askance.solvers.simplex import project_to_simplex
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -30,6 +34,9 @@ _TREES = 200  # in all folds together
 _ENOUGH = 50_000  # rows that models learn from; all rows are used for calibration and class means
 _ROWS_PER_TREE = 20_000
 _FINE = 3  # groups of bags for each class, at most
+_UNSEEN = 1e-6  # a difference of classes' mean scores that is rounding error
+_UNTOLD = 0.25  # a standard error, by the training rows alone, of ratios that can hardly be told
+_SHOWN = 1000  # rows that stand for a new group when this is looked at
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +55,8 @@ class BagPosteriorModel:
         From probabilities of groups to those of classes.
     stack : Stack
     table : PosteriorTable
+    notes : tuple of str
+        What the fit has to say.
     """
 
     centre: Floats
@@ -57,18 +66,42 @@ class BagPosteriorModel:
     unmixing: Floats
     stack: Stack
     table: PosteriorTable
+    notes: tuple[str, ...] = ()
 
     def ratios(self, X: Floats) -> Floats:
         """The ratios of the group X, K numbers that sum to one."""
+        if self._unseen.any():
+            return self.estimate(X).ratios
         return shifted_ratios(self.table, self._log_posteriors(X))
 
     def estimate(self, X: Floats) -> RatioEstimate:
         """The ratios with their covariance."""
-        return estimate_shifted_ratios(self.table, self._log_posteriors(X))
+        return self._estimate(self._log_posteriors(X))
+
+    def _estimate(self, logs: Floats) -> RatioEstimate:
+        found, unseen = estimate_shifted_ratios(self.table, logs), self._unseen
+        if not unseen.any():
+            return found
+        # Along a direction that the posteriors do not show, nothing is known: ratios stay those of the training rows,
+        # with a variance that no ratios can have.
+        free = found.free + unseen @ (self.table.overall - found.free)
+        parts = {**found.parts, "training": _outside(found.parts["training"], unseen) + 100 * unseen}
+        total = _outside(found.covariance, unseen) + 100 * unseen
+        return replace(found, ratios=project_to_simplex(free), free=free, covariance=total, parts=parts)
+
+    @cached_property
+    def _unseen(self) -> Floats:
+        """The projection, K x K, on contrasts of classes whose rows all look the same to the models."""
+        scores = self.table.cell_likelihoods / (self.table.cell_likelihoods @ self.table.overall)[:, None]
+        lean = tangent(scores.shape[1])
+        _, values, axes = np.linalg.svd(self.table.by_labels(scores).means.T @ lean)
+        lost = lean @ axes[np.flatnonzero(values <= _UNSEEN)].T
+        seen_not: Floats = lost @ lost.T
+        return seen_not
 
     def _log_posteriors(self, X: Floats) -> Floats:
         """By each fold's models, folds x n x K."""
-        rows = (X - self.centre) / self.scale
+        rows = Standard(self.centre, self.scale).within_reach(X)
         folds = [
             self.stack.logits(_members(rows, theta, learner, self.unmixing))
             for theta, learner in zip(self.linear, self.learners, strict=True)
@@ -90,6 +123,7 @@ class BagPosteriorModel:
             "slopes": self.stack.slopes,
             "offsets": self.stack.offsets,
             "table": self.table.to_dict(),
+            "notes": self.notes,
         }
 
     @classmethod
@@ -103,6 +137,7 @@ class BagPosteriorModel:
             content["unmixing"],
             Stack(content["slopes"], content["offsets"]),
             PosteriorTable.from_dict(content["table"]),
+            tuple(content.get("notes", ())),  # models of older versions have none
         )
 
 
@@ -129,10 +164,17 @@ def fit_bag_posterior(
     sizes = np.bincount(codes, minlength=len(proportions))
     shares = nearest_shares(proportions)
     overall = sizes @ shares / len(codes)
+    if overall.min() <= 0:
+        raise Unidentifiable(
+            f"proportions whose noise leaves nobody of {int((overall <= 0).sum())} of {len(overall)} classes",
+            "some rows of every class",
+            "Leave the class out or join it with another; method='mmd' does not need it.",
+        )
+    if noise is not None and not noise.any():
+        noise = None  # of known proportions, more can be told
     likelihood = (shares / overall)[codes]
-    centre, scale = X.mean(axis=0), X.std(axis=0)
-    scale[scale == 0] = 1.0
-    rows = (X - centre) / scale
+    standard = Standard.of(X)
+    rows = standard(X)
     fold = _folds(codes, _FOLDS_OF_FEW if len(rows) < _FEW_ROWS else _FOLDS, rng)
     learn = np.sort(rng.permutation(len(rows))[:_ENOUGH])
     linear = best_bag_softmax(rows[learn], likelihood[learn], fold[learn])
@@ -146,9 +188,24 @@ def fit_bag_posterior(
     for f, (theta, learner) in enumerate(zip(linear, learners, strict=True)):
         held_out[:, fold == f] = _members(rows[fold == f], theta, learner, unmixing)
     stack = fit_stack(held_out, likelihood)
-    table = PosteriorTable.of(log_posterior(stack.logits(held_out)), codes, proportions, noise)
+    logs = log_posterior(stack.logits(held_out))
+    table = PosteriorTable.of(logs, codes, proportions, noise)
     table.by_bags(table.cell_likelihoods)  # refuses proportions that tell less than their noise hides
-    return BagPosteriorModel(centre, scale, linear, tuple(learners), unmixing, stack, table)
+    model = BagPosteriorModel(standard.centre, standard.scale, linear, tuple(learners), unmixing, stack, table)
+    some = rng.permutation(len(logs))[:_SHOWN]
+    return replace(model, notes=_notes(model._estimate(logs[None, some])))
+
+
+def _notes(found: RatioEstimate) -> tuple[str, ...]:
+    """What to say of a group like the training rows."""
+    if np.diag(found.parts["training"]).max() < _UNTOLD**2:
+        return ()
+    return (ALIKE,)
+
+
+def _outside(covariance: Floats, unseen: Floats) -> Floats:
+    rest = np.eye(len(unseen)) - unseen
+    return rest @ covariance @ rest
 
 
 def _folds(codes: Integers, folds: int, rng: np.random.Generator) -> Integers:

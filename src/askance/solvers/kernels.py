@@ -22,6 +22,7 @@ Kernel = Callable[[Floats, Floats], Floats]
 
 BLOCK_ROWS = 4096
 _ENTRIES = 4_000_000  # of a kernel matrix that is in memory at a time
+_FAR = 1e6  # standard deviations: what is further away is as far as this, and single precision can hold it
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +60,11 @@ class Standard:
     def __call__(self, rows: Floats) -> Floats:
         made: Floats = (rows - self.centre) / self.scale
         return made
+
+    def within_reach(self, rows: Floats) -> Floats:
+        """Standardised rows, none further away than single precision can tell."""
+        made = self(rows)
+        return np.clip(made, -_FAR, _FAR, out=made)
 
 
 class FeatureMap(Protocol):
@@ -123,7 +129,7 @@ class FourierFeatures:
         return 2 * int(self.frequencies.shape[1])
 
     def __call__(self, rows: Floats) -> Singles:
-        angles = self.standard(rows).astype(np.float32) @ self.frequencies
+        angles = self.standard.within_reach(rows).astype(np.float32) @ self.frequencies
         count = angles.shape[1]
         made = np.empty((len(rows), 2 * count), dtype=np.float32)
         np.cos(angles, out=made[:, :count])

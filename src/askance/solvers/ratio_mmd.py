@@ -33,6 +33,8 @@ from askance.solvers.simplex_programme import nearest_mixture
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+_LOOKED_AT = 2000  # rows whose embeddings' lengths are looked at
+
 
 @dataclass(frozen=True, eq=False)
 class BagFacts:
@@ -142,6 +144,13 @@ class MmdRatios:
         value = float((form * bags.gram).sum())
         tail = weighted_chi_square_tail(value, mean, variance, traces.skewness / np.sqrt(freedom))
         return Misfit(value / mean, tail)
+
+    def normalised(self) -> bool:
+        """Whether no row's embedding is longer than one, as the paper's bounds assume; of a user's kernel, as seen."""
+        if isinstance(self.anchors, FeatureAnchors):
+            return isinstance(self.anchors.features, FourierFeatures)
+        rows = self.anchors.rows[:_LOOKED_AT] if isinstance(self.anchors, RowAnchors) else np.zeros((0, 0))
+        return bool(self.anchors.square_norms(rows).max(initial=0.0) <= 1 + 1e-9)
 
     def class_separation(self) -> float:
         """The length of the shortest difference of class embeddings, chance taken off."""

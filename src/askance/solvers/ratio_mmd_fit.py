@@ -22,6 +22,7 @@ from askance.solvers.mean_embedding import Anchors, bag_features, bag_rows
 from askance.solvers.mean_map import class_means
 from askance.solvers.misfit import weighted_chi_square_tail
 from askance.solvers.ratio_mmd import BagFacts, MmdRatios
+from askance.solvers.ratio_model import ALIKE
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -144,10 +145,7 @@ def _solved(
         offset = facts.overall - slopes @ signal @ facts.overall
         products, anchors = mixing, embedded.combined(mixing)
         if faint:
-            notes = (
-                "Some classes look alike in these features and bags: their ratios can hardly be told. More rows, or "
-                "bags of more different proportions, are needed.",
-            )
+            notes = (ALIKE,)
     scores = (slopes @ products, offset)
     scatter = _scatter(embedded, scores, sizes, proportions, taken_off, rows, codes, rng)
     return MmdRatios(anchors, solution, offset, slopes, facts, scatter, spread, notes)

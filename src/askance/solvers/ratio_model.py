@@ -9,6 +9,11 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+ALIKE = (
+    "Some classes look alike in these features and bags: their ratios can hardly be told. More rows, or bags of more "
+    "different proportions, are needed."
+)
+
 
 @dataclass(frozen=True, eq=False)
 class RatioEstimate:
