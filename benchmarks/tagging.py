@@ -20,7 +20,7 @@ from askance.models.token_features import TokenFeatures
 from askance.papers.tagged_corpora import TaggedCorpus, web_treebank
 from askance.solvers.count_beam import beam_posteriors
 from askance.solvers.count_moments import fit_moments
-from askance.solvers.node_tagger import PASSES, Progress, marginal_passes
+from askance.solvers.node_tagger import PASSES, Progress, hybrid_passes, marginal_passes
 from benchmarks import Measurement, _tagging_chain
 from benchmarks._peers import PeersUnavailable, environment, run
 
@@ -114,7 +114,7 @@ class Bench:
 
             question = (self.corpus, regions, self.features)
             marginal_passes(*question, None, COMPARED, lambda here, into=marginal[draw]: note(here, into), seed=draw)
-            marginal_passes(*question, start, PASSES, lambda here, into=hybrid[draw]: note(here, into), seed=draw)
+            hybrid_passes(*question, start, PASSES, lambda here, into=hybrid[draw]: note(here, into), seed=draw)
         name = f"node, {named(width)}"
         yield Measurement(f"{name}: accuracy, hybrid after {PASSES} passes", float(hybrid[:, -1].mean()), "", wanted)
         yield Measurement(f"{name}: standard deviation over draws", float(hybrid[:, -1].std(ddof=1)), "")

@@ -86,6 +86,16 @@ def test_what_cannot_be_used_is_refused_and_nothing_is_written(folder, capsys, w
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
+def test_words_that_conllu_cannot_hold_are_written_as_json_lines_only(folder, capsys):
+    assert run("fit", "regions.jsonl", "--save", "model.json", "--seed", 1) == 0
+    (folder / "odd.jsonl").write_text('["a\\tb", "c\\nd", "e f"]\n')
+    assert run("tag", "model.json", "odd.jsonl", "--out", "tags.conllu") == 2
+    assert "--format jsonl" in capsys.readouterr().err
+    assert not (folder / "tags.conllu").exists()
+    assert run("tag", "model.json", "odd.jsonl", "--format", "jsonl") == 0
+    assert json.loads(capsys.readouterr().out)["words"] == ["a\tb", "c\nd", "e f"]
+
+
 # -- sentences from files --------------------------------------------------------------------------------------------
 
 
@@ -99,8 +109,10 @@ def test_sentences_of_every_format_are_the_same(tmp_path):
         packed.write(text)
     (tmp_path / "a.jsonl").write_text('["Don\'t", "stop"]\n{"words": ["naïve"]}\n')
     (tmp_path / "a.txt").write_text("Don't stop\n\nnaïve\n")
+    for name in ("a.conllu", "a.jsonl", "a.txt"):
+        (tmp_path / f"marked-{name}").write_text((tmp_path / name).read_text(), encoding="utf-8-sig")
     expected = (("Don't", "stop"), ("naïve",))
-    for name in ("a.conllu", "a.conllu.gz", "a.jsonl", "a.txt"):
+    for name in ("a.conllu", "a.conllu.gz", "a.jsonl", "a.txt", "marked-a.conllu", "marked-a.jsonl", "marked-a.txt"):
         assert read_sentences(tmp_path / name) == expected
     assert read_conllu(tmp_path / "a.conllu").tags == tags
     assert read_conllu(tmp_path / "a.conllu", "upos").tags == [["_", "_"], ["_"]]
@@ -112,6 +124,7 @@ def test_sentences_of_every_format_are_the_same(tmp_path):
         ("a.conllu", b"1\tword\n", "line 1 of .* has 2 columns"),
         ("a.jsonl", b"{\n", "not JSON"),
         ("a.jsonl", b"3\n", "sentence 0: words=3"),
+        ("a.jsonl", b'["\\ud800"]\n', "sentence 0: .* among the words"),
         ("a.txt", b"\n", "no sentences"),
         ("a.txt", b"\xe4\n", "not text in UTF-8"),
         ("a.conllu.gz", b"plain", "cannot read"),

@@ -120,6 +120,21 @@ def test_impossible_counts_are_refused_by_sentence(counts, asked):
         region_posteriors(np.full((3, 2), 0.5), corpus, regions)
 
 
+def test_counts_that_a_sure_model_contradicts_are_unlikely_and_not_impossible():
+    # Three rounds of scaling leave a programme that underflows.
+    rng = np.random.default_rng(0)
+    for n in (150, 400):
+        for counts in ([n // 2, n - n // 2], [n // 3, n // 3, n - 2 * (n // 3)]):
+            logits = 70 * rng.normal(size=(n, len(counts)))
+            law = np.maximum(np.exp(logits - logits.max(axis=1, keepdims=True)), 1e-30)
+            law[:, 0] = 1e-30
+            for largest in (500, 100_000):
+                question = one_sentence(n, np.array(counts), np.ones(len(counts), bool))
+                given = region_posteriors(law / law.sum(axis=1, keepdims=True), *question, largest)
+                np.testing.assert_allclose(given.probabilities.sum(axis=1), 1)
+                assert np.isfinite(given.log_likelihood).all()
+
+
 def test_counts_of_probability_zero_are_refused():
     law = np.array([[1.0, 0.0], [1.0, 0.0], [0.5, 0.5]])
     with pytest.raises(InvalidInput, match="probability zero"):

@@ -234,6 +234,9 @@ def test_copies_and_clones():
         ({"passes": 2.5}, "passes=2.5"),
         ({"rounds": -1}, "rounds=-1"),
         ({"folds": 1}, "folds=1"),
+        ({"random_state": "now"}, "random_state='now'"),
+        ({"random_state": -1}, "random_state=-1"),
+        ({"tags": [*TAGS, ""]}, "the tag ''"),
         ({"tags": ["NOUN"]}, "1 tags"),
         ({"tags": ["NOUN", "VERB"]}, "sentence 0: the tag"),
     ],
@@ -268,6 +271,12 @@ def test_bad_sentences_are_refused_by_number():
         tagger.score([["a"]], [["NOUN", "VERB"]])
     with pytest.raises(ask.InvalidInput, match="tags of 2 sentences for 1"):
         tagger.score([["a"]], [["NOUN"], ["VERB"]])
+    for tags in (None, "NOUN", 3):
+        with pytest.raises(ask.InvalidInput, match="tags="):
+            tagger.score([["a"]], tags)
+    for validation in (3, ([["a"]],), ([["a"]], None)):
+        with pytest.raises(ask.InvalidInput, match=r"validation=|tags=None"):
+            ask.CountTagger().fit(TRAIN.sentences, regions(), validation=validation)
     with pytest.raises(NotFittedError):
         ask.CountTagger().predict([["a"]])
     assert tagger.score([["a"]], [["unheard-of"]]) == 0

@@ -11,7 +11,7 @@ from askance.models.node_model import NodeModel
 from askance.models.token_features import TokenFeatures, word_features
 from askance.solvers.count_moments import fit_moments
 from askance.solvers.count_posterior import region_posteriors
-from askance.solvers.node_tagger import marginal_passes
+from askance.solvers.node_tagger import hybrid_passes, marginal_passes
 from askance.solvers.node_tagger_kernel import one_pass
 
 ENDINGS = ["ing", "ed", "ly", "ous", "ment"]
@@ -112,8 +112,8 @@ def test_the_hybrid_goes_on_from_the_moments():
     regions = whole_sentences(corpus, labels)
     features = TokenFeatures.of(corpus.vocabulary)
     moments = fit_moments(corpus, regions, features)
-    np.testing.assert_array_equal(marginal_passes(corpus, regions, features, moments, 0).theta, moments.theta)
-    hybrid = marginal_passes(corpus, regions, features, moments, 1)
+    np.testing.assert_array_equal(hybrid_passes(corpus, regions, features, moments, 0).theta, moments.theta)
+    hybrid = hybrid_passes(corpus, regions, features, moments, 1)
     cold = marginal_passes(corpus, regions, features, passes=1)
 
     def log_likelihood(theta):

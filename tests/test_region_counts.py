@@ -96,6 +96,7 @@ def test_it_is_a_value(width, given):
         ({"ask": []}, r"ask=\[\]"),
         ({"ask": ["Z"]}, "'Z'"),
         ({"ask": ["A", "A"]}, "different"),
+        ({"ask": [["A"]]}, "different"),
     ],
 )
 def test_bad_arguments_are_refused(arguments, message):
@@ -110,5 +111,11 @@ def test_bad_sentences_are_named():
         channel.simulate([["A"], []], rng)
     with pytest.raises(ask.InvalidInput, match="sentence 1 has the tag 'Z'"):
         channel.simulate([["A"], ["Z"]], rng)
+    for sentence in (None, "AB", [1], [None], [()], [{"A": 1}], [("a", ["A"])]):
+        with pytest.raises(ask.InvalidInput, match="sentence 1: "):
+            channel.simulate([["A"], sentence], rng)
+    for sentences in (None, "AB", 3):
+        with pytest.raises(ask.InvalidInput, match="tagged_sentences="):
+            channel.simulate(sentences, rng)
     with pytest.raises(ask.InvalidInput, match="Generator"):
         channel.simulate([["A"]], 0)

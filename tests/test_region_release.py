@@ -149,6 +149,12 @@ def test_nothing_and_nonsense_are_refused():
         ('{"sentence": 0, "words": ["a"]}\n' * 2, "each sentence once"),
         ('{"words": ["a"]}', "sentence None"),
         ("", "no regions"),
+        ('{"sentence": 0, "start": 0, "width": 2, "counts": {"A": 2, "A": 1, "B": 1}}', "line 1: 'A' more than once"),
+        ('{"sentence": false, "words": ["a"]}', "words of sentence False"),
+        ('{"sentence": 0, "words": ["\\ud800", "b"], "labels": ["A", "B"]}', "sentence 0: .* among the words"),
+        ('{"sentence": 0, "start": 0, "width": 1, "counts": {"\\ud800": 1}}', "sentence 0: the tag"),
+        ('{"sentence": 0, "start": 0, "width": 2, "counts": {"A": 1}, "tags": ["A"]}', "1 tags: 'A'.*first line"),
+        ('{"sentence": 0, "labels": ["A", "A\\u0000"]}', "the tag 'A"),
     ],
 )
 def test_damaged_files_are_refused_with_their_name(tmp_path, text, message):
@@ -157,6 +163,23 @@ def test_damaged_files_are_refused_with_their_name(tmp_path, text, message):
     with pytest.raises(ask.ReleaseError, match=message) as refused:
         ask.RegionRelease.read(path)
     assert "regions.jsonl" in str(refused.value)
+
+
+def test_parquet_with_other_counts_is_refused(tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    frame = {"sentence": [0], "start": [0], "width": [3]}
+    kind = pa.map_(pa.string(), pa.int64())
+    for counts, message in (
+        (pa.array([3]), "counts=3"),
+        (pa.array([[3]]), "row 0: counts"),
+        (pa.array([[("A", 1), ("A", 2)]], kind), "row 0: .*'A' more than once"),
+    ):
+        path = tmp_path / "regions.parquet"
+        pq.write_table(pa.table(frame | {"counts": counts}), path)
+        with pytest.raises(ask.ReleaseError, match=message):
+            ask.RegionRelease.read(path)
 
 
 def test_files_that_are_not_there_or_not_text(tmp_path):

@@ -5,7 +5,7 @@ shorter than the window is counted whole.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -101,9 +101,11 @@ class RegionCounts(ChannelValue):
         """
         if not isinstance(rng, np.random.Generator):
             raise InvalidInput(f"rng={rng!r}", "a numpy Generator, such as numpy.random.default_rng(0)")
-        return [self._count(number, _tags_of(sentence), rng) for number, sentence in enumerate(tagged_sentences)]
+        if isinstance(tagged_sentences, str) or not isinstance(tagged_sentences, Iterable):
+            raise InvalidInput(f"tagged_sentences={tagged_sentences!r}", "a list of sentences, each a list of tags")
+        return [self._count(i, _tags_of(i, sentence), rng) for i, sentence in enumerate(tagged_sentences)]
 
-    def _count(self, number: int, tags: list[Any], rng: np.random.Generator) -> Region:
+    def _count(self, number: int, tags: list[str], rng: np.random.Generator) -> Region:
         if not tags:
             raise InvalidInput(f"sentence {number} is empty", "sentences of one token or more")
         strangers = [tag for tag in tags if tag not in self._known]
@@ -127,8 +129,17 @@ class RegionCounts(ChannelValue):
         return frozenset(self.tags)
 
 
-def _tags_of(sentence: Sequence[Any]) -> list[Any]:
-    return [token if isinstance(token, str) else token[-1] for token in sentence]
+def _tags_of(number: int, sentence: Any) -> list[str]:
+    if isinstance(sentence, str) or not isinstance(sentence, Iterable):
+        raise InvalidInput(f"sentence {number}: {sentence!r}", "a list of tags, or of pairs (word, tag)")
+    tokens = list(sentence)
+    tags = [
+        token[-1] if isinstance(token, tuple | list | np.ndarray) and len(token) == 2 else token for token in tokens
+    ]
+    for token, tag in zip(tokens, tags, strict=True):
+        if not isinstance(tag, str):
+            raise InvalidInput(f"sentence {number}: the token {token!r}", "a tag that is text, or a pair (word, tag)")
+    return tags
 
 
 def _checked_ask(ask: Any, tags: tuple[Any, ...]) -> int | tuple[str, ...] | None:
@@ -138,8 +149,10 @@ def _checked_ask(ask: Any, tags: tuple[Any, ...]) -> int | tuple[str, ...] | Non
         if not 1 <= ask <= len(tags):
             raise InvalidInput(f"ask={ask}", f"1 to {len(tags)} of the tags")
         return int(ask)
+    if isinstance(ask, np.ndarray):
+        ask = ask.tolist()
     if isinstance(ask, str) or not isinstance(ask, Sequence) or not ask:
         raise InvalidInput(f"ask={ask!r}", "some of the tags, how many of them, or None for all")
-    if len(set(ask)) < len(ask) or not set(ask) <= set(tags):
+    if not all(tag in tags for tag in ask) or len(set(ask)) < len(ask):
         raise InvalidInput(f"ask={listed(ask)}", f"different tags among {listed(tags)}")
     return tuple(ask)

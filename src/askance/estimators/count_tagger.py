@@ -1,6 +1,6 @@
 """A part-of-speech tagger learned from counts of tags in windows."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any, Self
 
@@ -50,7 +50,7 @@ class CountTagger(JsonModel, BaseEstimator):  # type: ignore[misc]
         Of the moments: shares that are linear in features of the word (default), or the paper's table of one share for
         each word and tag, which gets worse as windows grow.
     passes : int, optional
-        Over the regions, for "marginal" and "hybrid"; of the last stage. A number that did well elsewhere if not given.
+        Over the regions, of the last stage. A number that did well elsewhere if not given: more where regions are few.
     tags : sequence of str, optional
         All tags that there are. Those of the release, or those that occur, if not given.
     rounds : int
@@ -138,9 +138,9 @@ class CountTagger(JsonModel, BaseEstimator):  # type: ignore[misc]
             sentences, regions = None, sentences
         release = RegionRelease.of(regions, sentences, self.tags)
         corpus, arrays = as_arrays(release)
-        rng = np.random.default_rng(self.random_state)
+        rng = _generator(self.random_state)
         self.classes_ = np.array(release.tags)
-        log = PassLog(None if validation is None else self._accuracy_on(*validation))
+        log = PassLog(None if validation is None else self._accuracy_on(*_pair(validation)))
         model = (self._fit_node if self.structure == "node" else self._fit_chain)(corpus, arrays, rng, log)
         self._keep(model)
         self.history_ = log.records
@@ -212,6 +212,9 @@ class CountTagger(JsonModel, BaseEstimator):  # type: ignore[misc]
 
     def _with_truth(self, sentences: Sentences, tags: Sentences) -> tuple[Corpus, NDArray[np.int64]]:
         read = checked_sentences(sentences)
+        if isinstance(tags, str) or not isinstance(tags, Iterable):
+            raise InvalidInput(f"tags={tags!r}", "a list of tags for each sentence")
+        tags = [list(its) if isinstance(its, Iterable) else [its] for its in tags]
         if len(tags) != len(read):
             raise InvalidInput(f"tags of {len(tags)} sentences for {len(read)} sentences", "as many")
         for number, (words, its) in enumerate(zip(read, tags, strict=True)):
@@ -255,6 +258,21 @@ class CountTagger(JsonModel, BaseEstimator):  # type: ignore[misc]
         if last is not None:
             lines.append(f"CPU seconds: {last['cpu_seconds']:.1f}")
         return "\n".join(lines)
+
+
+def _generator(random_state: Any) -> np.random.Generator:
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"random_state={random_state!r}", "a whole number from 0, a Generator or None") from None
+
+
+def _pair(validation: Any) -> tuple[Sentences, Sentences]:
+    try:
+        sentences, tags = validation
+    except (TypeError, ValueError):
+        raise InvalidInput(f"validation={validation!r}", "a pair: sentences, and their tags") from None
+    return sentences, tags
 
 
 def _chances(model: NodeModel | ChainModel, corpus: Corpus) -> NDArray[np.floating]:

@@ -11,7 +11,10 @@ from askance.models.node_model import NodeModel
 from askance.models.token_features import TokenFeatures
 from askance.solvers.count_moments import PASSES as MOMENT_PASSES
 from askance.solvers.count_moments import fit_moments
-from askance.solvers.node_tagger import PASSES, Progress, marginal_passes
+from askance.solvers.node_tagger import BATCH, PASSES, Progress, hybrid_passes, marginal_passes
+
+# A pass over a few regions is a step or two: small corpora get more passes, until there are so many steps.
+_STEPS, _MOST_PASSES = 100, 20
 
 
 def node_from_counts(
@@ -31,12 +34,26 @@ def node_from_counts(
     def note(stage: str) -> Callable[[Progress], None]:
         return lambda here: log.note(stage, NodeModel(features, here.theta), here.log_likelihood)
 
-    start = None
+    wanted = passes or default_passes(len(regions))
+    if method == "marginal":
+        found = marginal_passes(corpus, regions, features, None, wanted, note("marginal"), seed=seed)
+        return NodeModel(features, found.theta)
     way = cast(Literal["features", "table"], solver)
-    if method != "marginal":
-        convex = passes if method == "moments" and passes else MOMENT_PASSES
-        start = fit_moments(corpus, regions, features, way, passes=convex, seed=seed, callback=note("moments"))
-        if method == "moments":
-            return NodeModel(features, start.theta)
-    found = marginal_passes(corpus, regions, features, start, passes or PASSES, note("marginal"), seed=seed)
+    convex = passes if method == "moments" and passes else MOMENT_PASSES
+    start = fit_moments(corpus, regions, features, way, passes=convex, seed=seed, callback=note("moments"))
+    if method == "moments":
+        return NodeModel(features, start.theta)
+    found = hybrid_passes(corpus, regions, features, start, wanted, note("marginal"), seed=seed)
     return NodeModel(features, found.theta)
+
+
+def default_passes(regions: int) -> int:
+    """How many passes of marginal likelihood do well.
+
+    Examples
+    --------
+    >>> default_passes(10_000), default_passes(300), default_passes(20)
+    (5, 10, 20)
+    """
+    steps = -(-regions // BATCH)
+    return max(PASSES, min(-(-_STEPS // steps), _MOST_PASSES))

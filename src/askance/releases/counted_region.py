@@ -77,7 +77,7 @@ class CountedRegion:
         if not isinstance(counts, Mapping):
             _refuse(sentence, f"counts={counts!r}", 'a mapping such as {"NN": 2}')
         for tag, count in counts.items():
-            if not isinstance(tag, str) or not tag:
+            if not isinstance(tag, str) or not tag or not is_writable(tag):
                 _refuse(sentence, f"the tag {tag!r}", "text")
             if not _is_whole(count) or count < 0:
                 _refuse(sentence, f"{count!r} as the count of {tag!r}", "0 or a positive whole number")
@@ -120,7 +120,8 @@ class CountedRegion:
                 f"sentence {self.sentence}: all {len(known)} tags were asked for, and {counted} were counted in a "
                 f"window of {self.width} tokens",
                 f"{self.width}, one for each token",
-                "If some tags were not counted, say which were with `tags`, and name every tag there is.",
+                "If some tags were not counted, say which were with `tags`, and name every tag there is: with tags=, "
+                "or in the first line of a file.",
             )
 
     def to_dict(self) -> dict[str, Any]:
@@ -148,9 +149,18 @@ def _texts(values: Any, sentence: int, what: str) -> tuple[str, ...]:
     if not read:
         _refuse(sentence, f"no {what}", "one or more" if what != "words" else "no empty sentence")
     for value in read:
-        if not isinstance(value, str) or not value:
+        if not isinstance(value, str) or not value or not is_writable(value):
             _refuse(sentence, f"{value!r} among the {what}", f"{what} that are text")
     return read
+
+
+def is_writable(text: str) -> bool:
+    """Whether UTF-8 can hold a text: halves of surrogate pairs, which JSON can name, are no characters."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_whole(value: Any) -> TypeGuard[int]:

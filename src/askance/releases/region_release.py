@@ -17,7 +17,7 @@ from askance.channels.region_counts import RegionCounts
 from askance.channels.specs import channel_from_spec
 from askance.errors import AskanceError, InvalidInput, ReleaseError
 from askance.releases.atomic import written_whole
-from askance.releases.counted_region import CountedRegion, checked_sentences
+from askance.releases.counted_region import CountedRegion, checked_sentences, is_writable
 
 FORMAT, VERSION = "askance-regions", 1
 METADATA_KEY = FORMAT.encode()
@@ -89,12 +89,13 @@ class RegionRelease:
             raise InvalidInput("no regions", "one or more, with counts or labels")
         if tags is None:
             tags = channel.tags if channel is not None else _occurring(read)
-        known = as_labels(tags, "tags")
+        known = _checked_tags(tags)
         words = None if sentences is None else checked_sentences(sentences)
         lengths = None if words is None else [*map(len, words)]
+        every = frozenset(known)
         for region in read:
-            region.check(lengths, frozenset(map(str, known)))
-        return cls(read, tuple(map(str, known)), words, channel)
+            region.check(lengths, every)
+        return cls(read, known, words, channel)
 
     @classmethod
     def read(cls, path: StrPath) -> "RegionRelease":
@@ -182,6 +183,21 @@ def _is_parquet_name(path: StrPath) -> bool:
     return Path(path).suffix.lower() == ".parquet"
 
 
+def _checked_tags(tags: Sequence[Any]) -> tuple[str, ...]:
+    if not isinstance(tags, str) and isinstance(tags, Sequence) and len(tags) < 2:
+        raise InvalidInput(
+            f"{len(tags)} tags: {listed(tags)}",
+            "two or more",
+            "Name every tag there is: with tags=, or in the first line of a file.",
+        )
+    known = tuple(map(str, as_labels(tags, "tags")))
+    for tag in known:
+        # An array of text would lose a zero at the end.
+        if not tag or not is_writable(tag) or tag.endswith("\0"):
+            raise InvalidInput(f"the tag {tag!r}", "text")
+    return known
+
+
 def _occurring(regions: Iterable[CountedRegion]) -> list[str]:
     return sorted({tag for region in regions for tag in (*region.counts, *(region.tags or ()), *(region.labels or ()))})
 
@@ -190,7 +206,9 @@ def _from_lines(path: StrPath) -> Iterator[dict[str, Any]]:
     with Path(path).open("rb") as stream:
         for number, line in enumerate(stream, 1):
             try:
-                record = json.loads(line) if line.strip() else {}
+                record = json.loads(line, object_pairs_hook=_once_each) if line.strip() else {}
+            except InvalidInput as error:
+                raise InvalidInput(f"line {number}: {error}") from None
             except json.JSONDecodeError as error:
                 raise InvalidInput(f"line {number} is not JSON ({error.msg})", "one JSON object a line") from None
             except UnicodeDecodeError:
@@ -199,6 +217,16 @@ def _from_lines(path: StrPath) -> Iterator[dict[str, Any]]:
                 raise InvalidInput(f"line {number} is no JSON object", "one object a line")
             if record:
                 yield record
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON, or a map of Parquet; of a key that comes twice, one value would be lost in silence."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidInput(f"{twice!r} more than once in one object", "every name once")
+    return found
 
 
 def _from_parquet(path: StrPath) -> Iterator[dict[str, Any]]:
@@ -212,10 +240,15 @@ def _from_parquet(path: StrPath) -> Iterator[dict[str, Any]]:
     said = (table.schema.metadata or {}).get(METADATA_KEY)
     if said is not None:
         yield json.loads(said)
-    for row in table.to_pylist():
+    for number, row in enumerate(table.to_pylist()):
         record = {name: value for name, value in row.items() if value is not None}
-        if "counts" in record:
-            record["counts"] = dict(record["counts"])
+        if isinstance(record.get("counts"), list):
+            try:
+                record["counts"] = _once_each(record["counts"])
+            except (TypeError, ValueError) as error:
+                raise InvalidInput(
+                    f"row {number}: counts that cannot be read ({error})", "a map of tag to count"
+                ) from None
         yield record
 
 
@@ -237,7 +270,7 @@ def _assembled(records: Iterable[dict[str, Any]]) -> RegionRelease:
             continue
         if "words" in record:
             number = record.get("sentence")
-            if not isinstance(number, int) or number in sentences:
+            if not isinstance(number, int) or isinstance(number, bool) or number in sentences:
                 raise InvalidInput(f"words of sentence {number!r}", "each sentence once, by its number from 0")
             sentences[number] = record.pop("words")
             if set(record) == {"sentence"}:

@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from askance.releases.counted_region import checked_sentences
 StrPath = str | os.PathLike[str]
 
 COLUMNS = {"upos": 3, "xpos": 4}  # of CoNLL-U
+_BREAKS = re.compile(r"[\t\n\r]")  # what ends a cell or a line
 
 
 class TaggedSentences(NamedTuple):
@@ -78,8 +80,13 @@ def conllu_text(sentences: Any, tags: Any) -> str:
     <BLANKLINE>
     """
     lines = []
-    for words, its in zip(sentences, tags, strict=True):
+    for place, (words, its) in enumerate(zip(sentences, tags, strict=True)):
         for number, (word, tag) in enumerate(zip(words, its, strict=True), 1):
+            if _BREAKS.search(word + tag):
+                raise InvalidInput(
+                    f"sentence {place}: {word!r} with the tag {tag!r}", "no tabs and line breaks in CoNLL-U",
+                    "Write JSON lines instead: --format jsonl.",
+                )  # fmt: skip
             lines.append("\t".join([str(number), word, "_", "_", tag, *"_" * 5]))
         lines.append("")
     return "\n".join(lines) + "\n"
@@ -93,10 +100,10 @@ def _kind(path: StrPath) -> str:
 def _lines(path: StrPath) -> Iterator[str]:
     try:
         if Path(path).suffix.lower() == ".gz":
-            with gzip.open(path, "rt", encoding="utf-8") as packed:
+            with gzip.open(path, "rt", encoding="utf-8-sig") as packed:
                 yield from packed
         else:
-            with Path(path).open(encoding="utf-8") as plain:
+            with Path(path).open(encoding="utf-8-sig") as plain:
                 yield from plain
     except (OSError, EOFError) as error:
         why = "there is no file" if isinstance(error, FileNotFoundError) else f"cannot read ({error})"

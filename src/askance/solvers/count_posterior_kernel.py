@@ -8,6 +8,7 @@ from askance.entropy.compiled import compiled, compiled_for_sums
 
 _ROUNDS = 3  # of scaling before the dynamic programme: enough that nothing underflows
 _MANY_ROUNDS = 30  # where scaling decides who is certain
+_ALL_ROUNDS = 1000  # where the programme underflowed all the same: model and counts contradict each other
 _NEAR = 1e-3  # columns that are off by this share of the tokens need no further round
 _SURE = 0.9  # only tokens that are at least so sure of their tag are taken out of a large region
 
@@ -99,6 +100,7 @@ def condition(law, counts, largest, certain, work, after):  # type: ignore[no-un
             value += math.log(law[i, 0]) if law[i, 0] > 0 else -np.inf
             after[i, 0] = 1.0
         return value
+    possible = law.min() > 0  # nothing is impossible then, however unlikely
     large = _states(counts, _descending(counts)) > largest
     value = scale(law, counts, _MANY_ROUNDS if large else _ROUNDS)
     if value == -np.inf:
@@ -111,9 +113,15 @@ def condition(law, counts, largest, certain, work, after):  # type: ignore[no-un
             return value
         value += likely
     mass = _programme(law, rows[taken:], _descending(rest), rest, work, after)
+    if mass == 0 and taken == 0:
+        value += scale(law, counts, _ALL_ROUNDS)
+        mass = _programme(law, rows, _descending(counts), counts, work, after)
     if mass > 0:
         return value + math.log(mass)
-    return -np.inf if taken == 0 else value
+    for i in range(n):
+        for k in range(classes):
+            after[i, k] = law[i, k]
+    return value if possible or taken > 0 else -np.inf
 
 
 @compiled

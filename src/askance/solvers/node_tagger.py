@@ -27,7 +27,10 @@ BATCH = 32  # regions
 TABLE = 500  # states; a gradient needs less care than the answer, and time goes into large regions
 CERTAIN = 0.99  # tokens that are at least so sure of their tag take no part in the programme: a gradient hardly notices
 # Where the sums of squares start: the first steps from zero are long, those from an estimate must not spoil it.
-_FROM_ZERO, _FROM_ESTIMATE = 0.01, 1.0
+_FROM_ZERO, _FROM_ESTIMATE = 0.01, 0.3
+# The wider the windows, the less moments know that the likelihood does not: how a hybrid's start shrinks and its steps
+# grow with the mean width.
+_SHRINK, _FIRST_STEP, _GROWTH = 0.12, 0.1, 0.35
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +56,7 @@ def marginal_passes(
     corpus: Corpus,
     regions: Regions,
     features: TokenFeatures,
-    theta0: NDArray[np.floating] | Progress | None = None,
+    theta0: NDArray[np.floating] | None = None,
     passes: int = PASSES,
     callback: Callable[[Progress], None] | None = None,
     *,
@@ -70,8 +73,8 @@ def marginal_passes(
     corpus : Corpus
     regions : Regions
     features : TokenFeatures
-    theta0 : array, features x tags, or Progress, optional
-        Where to start; zero if not given. From a moment fit's Progress this is the hybrid.
+    theta0 : array, features x tags, optional
+        Where to start; zero if not given.
     passes : int
     callback : function, optional
         Called after every pass with the Progress.
@@ -104,10 +107,7 @@ def marginal_passes(
     """
     if not len(regions):
         raise InvalidInput("no regions", "at least one counted region or labelled token")
-    if theta0 is None:
-        theta = np.zeros((len(features), regions.tags), np.float32)
-    else:
-        theta = np.array(theta0.theta if isinstance(theta0, Progress) else theta0, np.float32)
+    theta = np.zeros((len(features), regions.tags), np.float32) if theta0 is None else np.array(theta0, np.float32)
     squares = np.full_like(theta, _FROM_ZERO if theta0 is None else _FROM_ESTIMATE)
     rows = features.rows(corpus.vocabulary)
     soft = np.empty((0, regions.tags)) if soft_labels is None else np.ascontiguousarray(soft_labels, np.float64)
@@ -131,3 +131,24 @@ def marginal_passes(
         if callback is not None:
             callback(here)
     return here
+
+
+def hybrid_passes(
+    corpus: Corpus,
+    regions: Regions,
+    features: TokenFeatures,
+    moments: Progress,
+    passes: int = PASSES,
+    callback: Callable[[Progress], None] | None = None,
+    *,
+    seed: int = 0,
+) -> Progress:
+    """Maximise the marginal likelihood from a moment estimate, shortened: it is too sure of rare words.
+
+    Parameters are those of :func:`marginal_passes`.
+    """
+    if passes == 0:
+        return moments
+    width = float(regions.width.mean()) if len(regions) else 1.0
+    start, step = moments.theta * np.float32(width**-_SHRINK), _FIRST_STEP * width**_GROWTH
+    return marginal_passes(corpus, regions, features, start, passes, callback, step=step, seed=seed)
