@@ -231,3 +231,17 @@ def test_the_audit_integrates_the_level_and_notices_less_noise_than_declared(mon
         LaplaceCoordinate, "_whole", lambda self, size, count, bits: rounded_laplace_array(size / 2, count, bits)
     )
     assert not ask.audit(channel, draws=5_000, error_rate=1e-9).passed
+
+
+@pytest.mark.parametrize("channel", [ask.GaussianNoise, ask.LaplaceNoise])
+def test_noise_out_of_proportion_to_its_bounds_is_refused(channel):
+    """Beyond these the level would be lost in rounding, or the noise would be too large a whole number."""
+    for size in (1e-300, 1e-7, 1e10, 1e300):
+        with pytest.raises(ask.errors.InvalidInput, match="distance of the bounds"):
+            channel(size, bounds=(0, 1))
+    with pytest.raises(ask.errors.InvalidInput, match="distance of the bounds"):
+        channel([1.0, 1.0], bounds=[(0, 1), (-1.7e308, 1.7e308)])
+    for size in (1e-6, 1e9):
+        hidden = channel(size, bounds=(0, 1), dim=1)
+        assert math.isfinite(hidden.guarantee.epsilon)
+        assert np.isfinite(hidden.privatize(np.zeros((3, 1)))).all()

@@ -5,9 +5,10 @@ import pytest
 from scipy.special import expit, softmax
 
 from askance.solvers.collapsed_spread import CollapsedLikelihood
+from askance.solvers.joint_spread import JointLikelihood
 from askance.solvers.logistic_normal import expected_sigmoid, expected_softmax
 from askance.solvers.spectral_spread import PrincipalScores
-from askance.solvers.spread_covariance import report_scores, sandwich
+from askance.solvers.spread_covariance import sandwich
 from askance.solvers.spread_posterior import Moments, Reliability
 from askance.solvers.spread_validation import choose, fold_weights
 
@@ -117,25 +118,29 @@ def test_fits_do_not_depend_on_units():
     assert other[1:] * scale == pytest.approx(one[1:], rel=1e-4)
 
 
+def full(likelihood):
+    return likelihood if likelihood.rows == 1 else JointLikelihood.of(likelihood)
+
+
 @pytest.mark.parametrize("classes", [2, 3])
 def test_scores_sum_to_the_gradient_and_the_sandwich_of_a_right_model_is_its_information(classes):
-    likelihood = example(classes)
+    likelihood = full(example(classes))
     theta = likelihood.fit(0.0, tolerance=1e-9).theta[0]
-    scores = report_scores(likelihood, theta)
+    scores = likelihood.report_scores(theta)
     assert scores.shape == (60, max(classes - 1, 1) * 5)
     assert scores.sum(axis=0) == pytest.approx(np.zeros(scores.shape[1]), abs=1e-5)
     moved = theta + 0.1 * np.random.default_rng(0).normal(size=theta.shape)
     moved = moved if classes == 2 else moved - moved.mean(axis=0)
     gradient = likelihood.loss(moved[None], np.full((60, 1), 1 / 60), 0.0)[1][0]
     free = gradient if classes == 2 else gradient[1:]
-    assert -report_scores(likelihood, moved).mean(axis=0) == pytest.approx(free.ravel(), abs=1e-8)
+    assert -likelihood.report_scores(moved).mean(axis=0) == pytest.approx(free.ravel(), abs=1e-8)
 
     rng = np.random.default_rng(3)
     X = rng.normal(size=(40_000, 2))
     truth = np.array([[0.0, 0.0], [1.0, -0.5], [0.3, 0.8]])[:classes]
     chance = softmax(X @ truth.T, axis=1)
     y = (chance.cumsum(axis=1) < rng.random((40_000, 1))).sum(axis=1)
-    right = CollapsedLikelihood(Moments(X, np.zeros((1, 2))), np.eye(classes)[y], np.ones(2))
+    right = full(CollapsedLikelihood(Moments(X, np.zeros((1, 2))), np.eye(classes)[y], np.ones(2)))
     covariance, shares = sandwich(right, right.fit(0.0).theta[0], 0.0)
     X1 = np.column_stack([np.ones(len(X)), X - X.mean(axis=0)])
     p = chance[:, 1:]
@@ -184,3 +189,17 @@ def test_a_method_that_knows_less_is_left_out_and_a_ridge_is_found():
     table = choice.table
     assert min(table["behind"]) == 0
     assert set(table["method"]) == {"good", "blind"}
+
+
+def test_without_intercept_standard_errors_are_those_of_the_weights_alone():
+    rng = np.random.default_rng(0)
+    X = rng.normal(1.5, 1.0, size=(3_000, 2))
+    y = (rng.random(3_000) < expit(X @ [1.0, -0.8])).astype(int)
+    likelihood = CollapsedLikelihood(Moments(X, np.zeros((1, 2))), np.eye(2)[y], np.ones(2), intercept=False)
+    theta = likelihood.fit(0.0).theta[0]
+    chance = expit(X @ theta[0, 1:])
+    bread = np.linalg.inv((X * (chance * (1 - chance))[:, None]).T @ X)
+    meat = (X * ((y - chance) ** 2)[:, None]).T @ X
+    covariance, _ = sandwich(likelihood, theta, 0.0)
+    np.testing.assert_allclose(covariance[1:, 1:], bread @ meat @ bread, rtol=0.02)
+    np.testing.assert_array_equal(covariance[0], 0.0)

@@ -292,3 +292,39 @@ def test_questions_about_attributes_are_not_taken_for_others():
         ask.IndirectClassifier(ask.Warner(0.8, classes=(7, 9))).fit_release(
             release, question="digit", features=["image"]
         )
+
+
+def test_several_reports_raise_the_level_of_each_part_in_words_too():
+    once = ask.RowChannel(ask.StateFlip(2, 0.1, dim=3), ask.Warner(0.8)).guarantee
+    thrice = once.repeated(3)
+    assert max(thrice.per_attribute) == pytest.approx(3 * math.log(9))
+    assert "each alone at most 6.592, reported 3 times" in str(thrice)
+    assert "each alone 4.394, reported 2 times" in str(ask.StateFlip(2, 0.1, dim=3).guarantee.repeated(2))
+
+
+def test_a_person_whose_numbers_have_no_bounds_is_told_why_nothing_is_promised():
+    study = ask.Study.parse(
+        """
+        [questions.row]
+        width = 2
+        channel = { design = "gaussian-noise", sigma = 1.0 }
+        [questions.label]
+        choices = [0, 1]
+        channel = { design = "warner", p = 0.8 }
+        """
+    )
+    release = privatize_table(study, {"row": [[0.0, 1.0]], "label": [1]})
+    assert "no public bounds" in release.header.guarantee.in_words()
+
+
+def test_states_in_single_precision_are_still_the_states():
+    design = 'channel = { design = "state-flip", states = [0.1, 0.2, 0.3], flip = 0.1 }'
+    rows = np.array([[0.1, 0.3], [0.2, 0.1]], dtype=np.float32)
+    as_columns = ask.Study.parse(f'[questions.row]\ncolumns = ["a", "b"]\n{design}')
+    told = privatize_table(as_columns, pd.DataFrame(rows, columns=["a", "b"]))
+    assert told.to_table().num_rows == 2
+    as_arrays = ask.Study.parse(f"[questions.row]\nwidth = 2\n{design}")
+    assert privatize_table(as_arrays, {"row": list(rows)}).to_table().num_rows == 2
+    rows[1, 0] = 0.7
+    with pytest.raises(ask.errors.InvalidInput, match=r"row 2: attribute 1 is 0\.69"):
+        privatize_table(as_arrays, {"row": list(rows)})

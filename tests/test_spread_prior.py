@@ -135,3 +135,21 @@ def test_priors_that_do_not_fit_are_refused(prior):
 def test_priors_of_numbers_that_do_not_fit_are_refused(prior):
     with pytest.raises(InvalidInput):
         FeaturePosterior.fitted(ask.GaussianNoise(1.0, dim=1), np.zeros((1, 1)), prior)
+
+
+@pytest.mark.parametrize("scale", [1e-7, 1e-4, 1e-3, 0.02, 0.5, 30.0])
+def test_moments_under_laplace_noise_of_any_size(scale):
+    """Against a sum over a fine grid around the report: small noise must leave the report, and not the prior's mean."""
+    reports = np.array([[1.0, -2.5, 0.0]])
+    given = {"mean": 0.0, "variance": 1.0}
+    channel = ask.LaplaceNoise(scale, dim=3)
+    found = FeaturePosterior.fitted(channel, reports, given).moments(reports)
+    for j, report in enumerate(reports[0]):
+        reach = min(40 * scale, 12.0 + abs(report))
+        about = np.linspace(-reach, reach, 400_001)
+        log = -0.5 * (report + about) ** 2 - np.abs(about) / scale
+        law = np.exp(log - log.max())
+        law /= law.sum()
+        mean = law @ about
+        assert found.mean[0, j] - report == pytest.approx(mean, abs=1e-6 * scale + 1e-15, rel=1e-6)
+        assert found.variance[0, j] == pytest.approx(law @ (about - mean) ** 2, rel=1e-6)

@@ -168,3 +168,11 @@ def test_baselines_refuse_what_they_cannot_use(records, baseline, change, messag
     given = {"channel": channel, "labels": labels, "ridge": 1.0} | change
     with pytest.raises(InvalidInput, match=message):
         baseline(given["channel"], reports, given["labels"], ridge=given["ridge"])
+
+
+def test_states_among_numbers_are_reconstructed_as_states():
+    channel = ask.RowChannel([ask.StateFlip((10, 20), 0.2), ask.GaussianNoise(0.5)])
+    reports = np.array([[10.0, 1.0], [20.0, -1.0]])
+    alone = reconstruct(ask.StateFlip((10, 20), 0.2), reports[:, :1], prior="flat")
+    np.testing.assert_allclose(alone[:, 0], [12.0, 18.0])
+    np.testing.assert_allclose(reconstruct(channel, reports, prior="flat")[:, 0], [12.0, 18.0])

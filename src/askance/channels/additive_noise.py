@@ -23,6 +23,10 @@ from askance.channels.per_attribute import agreed_width, one_or_each, span
 from askance.channels.vectors import checked_dim
 from askance.errors import InvalidInput
 
+# Of the distance between bounds. Less hides nothing, and its level would be lost in rounding; of more, the noise in
+# steps of the grid would no longer be a whole number that a computer adds.
+_LEAST, _MOST = 1e-6, 1e9
+
 
 class AdditiveNoise(FeatureChannel):
     """What normal and Laplace noise share; a subclass is a frozen dataclass of its parameters."""
@@ -42,6 +46,8 @@ class AdditiveNoise(FeatureChannel):
         each = len(bounds) if bounds is not None and isinstance(bounds[0], tuple) else None
         dim = agreed_width(given, **{name: len(size) if isinstance(size, tuple) else None}, bounds=each)
         vars(self).update({name: size, "bounds": bounds, "dim": dim})
+        for one, pair in dict.fromkeys(self._pairs(dim or 1)):
+            _refuse_out_of_proportion(name, one, pair)
 
     def _pairs(self, dim: int) -> list[tuple[float, Pair | None]]:
         size, bounds = getattr(self, self._size_name), self.bounds
@@ -154,6 +160,19 @@ class LaplaceNoise(AdditiveNoise):
 
     def _law(self, size: float, bounds: Pair | None) -> LaplaceCoordinate:
         return LaplaceCoordinate(size, bounds)
+
+
+def _refuse_out_of_proportion(name: str, size: float, bounds: Pair | None) -> None:
+    """Refuse noise that no number of digits could add to numbers between such bounds."""
+    if bounds is None or size == 0:
+        return
+    share = size / (bounds[1] - bounds[0])
+    if not _LEAST <= share <= _MOST:
+        raise InvalidInput(
+            f"{name}={size:g} for numbers between {bounds[0]:g} and {bounds[1]:g}",
+            f"noise from {_LEAST:g} to {_MOST:g} times as large as the distance of the bounds",
+            f"{name}=0 says that nothing is hidden; such small noise hides nothing either." if share < 1 else "",
+        )
 
 
 def _checked_pairs(bounds: Any) -> Any:

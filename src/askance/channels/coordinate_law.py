@@ -173,11 +173,14 @@ class FiniteCoordinate(CoordinateLaw):
                 return codes, -1
         if self.counts_from_zero and states.dtype.kind == "f":
             return codes, _whole_codes(states, len(self.values), codes)
-        # In the type of the data: a state of 0.1 that arrives in single precision is still that state.
-        known = self.values.astype(states.dtype) if states.dtype.kind == "f" else self.values
+        known = self.values_as(states.dtype)
         codes[:] = np.minimum(np.searchsorted(known, states), len(known) - 1)
         strangers = known[codes] != states
         return codes, int(strangers.argmax()) if strangers.any() else -1
+
+    def values_as(self, kind: np.dtype[Any]) -> NDArray[Any]:
+        """The states in the type of the data: one of 0.1 that arrives in single precision is still that state."""
+        return self.values.astype(kind) if kind.kind == "f" else self.values
 
     def wanted(self) -> str:
         """Which states there are, in words."""

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from askance.channels.columns import NOT_ARROW
 from askance.channels.coordinate_law import CoordinateLaw, FiniteCoordinate
 from askance.channels.gaussian_level import gaussian_epsilon
-from askance.channels.guarantee import HOWEVER_FAR_APART, Guarantee
+from askance.channels.guarantee import HOWEVER_FAR_APART, Guarantee, each_alone
 from askance.channels.layouts import Layout
 from askance.channels.noise_law import GaussianCoordinate, NoiseCoordinate
 from askance.channels.value import ChannelValue
@@ -104,12 +104,10 @@ class FeatureChannel(ChannelValue, ABC):
         """Exact privacy of the whole vector, and of each attribute."""
         levels = tuple(law.epsilon for law in self.laws)
         level, delta = composed_level(self.laws)
-        most = "at most " if len(set(levels)) > 1 else ""
-        each = "" if math.isinf(max(levels)) else f", each alone {most}{max(levels):.4g}"
         return Guarantee(
             epsilon=level,
             delta=delta,
-            protects=f"one row of {self.width} attributes{each}" if self.width > 1 else "one attribute",
+            protects=f"one row of {self.width} attributes{each_alone(levels)}" if self.width > 1 else "one attribute",
             neighbours=f"any two {'rows' if self.width > 1 else 'values'}{self._how_far_apart}",
             per_attribute=levels,
         )

@@ -10,6 +10,14 @@ from askance.errors import InvalidInput
 HOWEVER_FAR_APART = ", however far apart"
 
 
+def each_alone(levels: tuple[float, ...]) -> str:
+    """Say what the parts of a record give away each, for the end of ``protects``; nothing if some have no level."""
+    worst = max(levels)
+    if math.isinf(worst):
+        return ""
+    return f", each alone {'at most ' if len(set(levels)) > 1 else ''}{worst:.4g}"
+
+
 @dataclass(frozen=True)
 class Guarantee:
     """An exact statement of privacy.
@@ -99,12 +107,16 @@ class Guarantee:
             raise InvalidInput(f"times={times!r}", "how many reports: a whole number of at least 1")
         if times == 1:
             return self
-        each = None if self.per_attribute is None else tuple(times * level for level in self.per_attribute)
+        each, protects = None, self.protects
+        if self.per_attribute is not None:
+            each = tuple(times * level for level in self.per_attribute)
+            alone = each_alone(self.per_attribute)
+            protects = protects.replace(alone, each_alone(each)) if alone else protects
         return replace(
             self,
             epsilon=times * self.epsilon,
             delta=min(1.0, times * self.delta),
-            protects=f"{self.protects}, reported {times} times",
+            protects=f"{protects}, reported {times} times",
             per_attribute=each,
         )
 

@@ -4,7 +4,6 @@ S(label', x' | label, x) = S_label(label' | label) product over j of S_j(x'_j | 
 once, so their levels add up to that of the record, exactly.
 """
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from askance.channels.base import Spec
 from askance.channels.feature_channel import FeatureChannel
 from askance.channels.finite import FiniteLaw
-from askance.channels.guarantee import Guarantee
+from askance.channels.guarantee import Guarantee, each_alone
 from askance.channels.per_coordinate import as_feature_channel
 from askance.channels.value import SPEC_VERSION, ChannelValue
 from askance.entropy.bits import BitSource, GeneratorBits, system_bits
@@ -105,11 +104,10 @@ class RowChannel(ChannelValue):
             )
         levels = (*features.per_attribute, self.label.guarantee.epsilon)
         width = self.features.width
-        each = "" if math.isinf(max(levels)) else f", each alone at most {max(levels):.4g}"
         return Guarantee(
             epsilon=features.epsilon + levels[-1],
             delta=features.delta,
-            protects=f"one record of {width} attribute{'s' if width > 1 else ''} and a label{each}",
+            protects=f"one record of {width} attribute{'s' if width > 1 else ''} and a label{each_alone(levels)}",
             neighbours=features.neighbours.replace("rows", "records").replace("values", "records"),
             per_attribute=levels,
         )

@@ -13,6 +13,7 @@ from askance.channels.feature_channel import FeatureChannel, as_rows
 from askance.channels.row_channel import RowChannel
 from askance.errors import InvalidInput
 from askance.estimators.ridge import checked_ridge
+from askance.estimators.spread_reading import read_features
 
 Floats = NDArray[np.float64]
 
@@ -64,7 +65,7 @@ def reconstruct(channel: RowChannel | FeatureChannel, X: Any, *, prior: Any = "l
     rows = as_rows(X)
     features = channel.features if isinstance(channel, RowChannel) else channel
     wide = features.for_width(rows.shape[1])
-    reports = _as_numbers(wide, rows)
+    reports = read_features(wide, rows)
     return FeaturePosterior.fitted(wide, reports, prior).moments(reports).mean
 
 
@@ -107,10 +108,6 @@ def reconstruction(channel: RowChannel, X: Any, y: Any, *, prior: Any = "learned
     chance /= chance.sum(axis=1, keepdims=True)
     classes = np.array(channel.label.classes)
     return _logistic(np.tile(means, (len(classes), 1)), np.repeat(classes, len(means)), chance.T.ravel(), ridge)
-
-
-def _as_numbers(channel: FeatureChannel, rows: NDArray[Any]) -> NDArray[Any]:
-    return channel.encode(rows) if channel.is_finite else rows.astype(float)
 
 
 def _labels(channel: RowChannel, y: Any) -> NDArray[Any]:

@@ -20,7 +20,9 @@ from askance.estimators.spread_reading import SpreadRecords, as_row_channel, rea
 from askance.estimators.summary import Summary, standard_errors, summarise
 from askance.models.softmax import posterior as softmax
 from askance.solvers.em import class_probabilities
-from askance.solvers.logistic_normal import expected_sigmoid, expected_softmax
+from askance.solvers.joint_spread import joint_logits
+from askance.solvers.logistic_normal import expected_sigmoid
+from askance.solvers.softmax_normal import expected_probabilities
 from askance.solvers.spread_posterior import FeaturePosterior
 
 Floats = NDArray[np.float64]
@@ -31,8 +33,7 @@ class SpreadClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: igno
 
     Maximises the spread likelihood: that of label reports given feature reports, with the truth of both summed out.
     ``predict``, ``predict_proba`` and ``score`` are about **clean** records; for reports see
-    :meth:`predict_proba_reports`. With more than two classes and strong noise coefficients come out too long, by up to
-    a third; decisions hardly suffer.
+    :meth:`predict_proba_reports`.
 
     Parameters
     ----------
@@ -41,10 +42,10 @@ class SpreadClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: igno
     method : "auto", "collapsed", "spectral", "sampling" or "enumerate"
         "collapsed" takes the logit given a report for normal, with moments in closed form. "spectral" does so for the
         principal scores of correlated features. "enumerate" is exact, for few attributes with few states. "sampling" is
-        the importance sampling of the paper, whose coefficients are shrunk when samples are few. "auto" enumerates up
-        to three attributes of few states. Otherwise it is "collapsed" where the reports determine all parameters well,
-        and else cross-validation on the reports chooses between the first two, or their average where neither is far
-        behind. With a ridge that is given it is "collapsed".
+        the importance sampling of the paper, whose coefficients are shrunk when samples are few. "auto" enumerates
+        where there are at most 256 possible records. Otherwise it is "collapsed" where the reports determine all
+        parameters well, and else cross-validation on the reports chooses between the first two, or their average where
+        neither is far behind. With a ridge that is given it is "collapsed".
     prior : "learned", "flat", "gaussian", marginals or mapping
         What is known of every attribute before its report: learned from the reports, nothing, or given: one array of
         probabilities for each attribute. For numbers with noise "learned" is the normal law with the moments that the
@@ -273,11 +274,10 @@ class SpreadClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: igno
         X = validate_data(self, _laid_out(X), dtype="numeric", reset=False)
         features = as_row_channel(self.channel).features.for_width(X.shape[1])
         moments = FeaturePosterior.restored(features, self.prior_).moments(read_features(features, X))
-        mean = moments.mean @ self.coef_.T + self.intercept_
-        variance = np.broadcast_to(moments.variance @ (self.coef_**2).T, mean.shape)
-        if mean.shape[1] > 1:
-            return expected_softmax(mean, variance).probability
-        second = expected_sigmoid(mean[:, 0], variance[:, 0]).probability
+        if len(self.coef_) > 1:
+            return expected_probabilities(*joint_logits(*moments, np.column_stack([self.intercept_, self.coef_])))
+        mean = moments.mean @ self.coef_[0] + self.intercept_[0]
+        second = expected_sigmoid(mean, moments.variance @ self.coef_[0] ** 2).probability
         return np.column_stack([1 - second, second])
 
     def score_reports(self, X: Any, y: Any) -> float:
@@ -296,6 +296,8 @@ class SpreadClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: igno
     @property
     def standard_errors_(self) -> Floats:
         """Standard errors of ``parameters_``."""
+        check_is_fitted(self, "classes_")
+        self._refuse_base("standard errors")
         if self.covariance_ is None:
             raise NotAvailable(f"standard errors ({self.covariance_note_})", "method='collapsed' with ridge=0")
         return standard_errors(self.covariance_)

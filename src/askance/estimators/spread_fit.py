@@ -12,6 +12,7 @@ from askance.errors import InvalidInput
 from askance.estimators.spread_reading import SpreadRecords
 from askance.models.softmax import symmetric
 from askance.solvers.collapsed_spread import CollapsedLikelihood
+from askance.solvers.joint_spread import JointLikelihood
 from askance.solvers.simplex import mixture_proportions
 from askance.solvers.spectral_spread import PrincipalScores
 from askance.solvers.spread_covariance import MOST_PARAMETERS, sandwich
@@ -21,14 +22,13 @@ from askance.solvers.spread_validation import RIDGES, Choice, Table, Trial, choo
 Floats = NDArray[np.float64]
 
 METHODS = ("auto", "collapsed", "spectral", "sampling", "enumerate")
-_FEW_COORDINATES = 3  # for which the logit is far from normal
-_FEW_VECTORS = 256
+_FEW_VECTORS = 256  # possible records: with so few attributes the logit is far from normal, and all can be enumerated
 _WELL_DETERMINED = 0.95  # share of the likelihood ratio that is not chance, above which no ridge is needed
 _UNDETERMINED = "the reports do not determine all parameters"
 _PRECISE, _NEAR = 1e-6, 1e-4  # tolerances of the last fit
-_HARDLY_NOISE = 0.1  # variance of a logit, below which the integral for many classes is as good as exact
 _MOSTLY = 0.6  # share of the features' variance in the scores
 _MANY_ROWS = 10  # for each attribute
+_ROWS_FOR_EACH = 10  # parameter, below which a ridge is asked for
 _HARDLY = 0.02  # of the mean variance of attributes that share a law
 _BITES = 0.02  # share of a parameter's curvature that is the ridge's, above which its standard error would mislead
 
@@ -86,7 +86,7 @@ class SpreadProblem:
         if method == "auto" and _few_states(records):
             method = "enumerate"
         if method == "enumerate":
-            return _enumerated(self, records)
+            return _enumerated(self, records, posterior)
         run = _Run.of(self, records, posterior)
         if method == "sampling":
             return _sampled(self, records, posterior, run)
@@ -137,6 +137,8 @@ class _Run:
         Their covariance is then known well, and ignoring it costs more than the rest of the features is worth.
         """
         rows, width = self.features.mean.shape
+        if not self._has_variances:
+            return ("collapsed",)
         scores = self._likelihood("spectral")[1]
         enough = scores is not None and scores.captured >= _MOSTLY and rows >= _MANY_ROWS * width
         return ("spectral",) if enough else ("spectral", "collapsed")
@@ -152,7 +154,17 @@ class _Run:
             self._made[method] = (self.collapsed, None) if method == "collapsed" else self._spectral()
         return self._made[method]
 
+    @property
+    def _has_variances(self) -> bool:
+        """Whether the prior says how much every attribute varies; a flat one of numbers does not."""
+        return bool(np.isfinite(self.posterior.reliability().variance).all())
+
     def _spectral(self) -> tuple[CollapsedLikelihood, PrincipalScores]:
+        if not self._has_variances:
+            raise InvalidInput(
+                "method='spectral' and a flat prior of numbers with noise",
+                "prior='learned', or a normal one: directions are told from noise by how much the truth varies",
+            )
         scores = PrincipalScores.fitted(self.features.mean, self.posterior.reliability())
         moments = scores.scores(self.features.mean)
         size = float(moments.mean.var(axis=0).mean() + moments.variance.mean())
@@ -163,7 +175,7 @@ class _Run:
         """The fit without ridge, where reports determine it well: its intervals mean what they say."""
         rows, width = self.features.mean.shape
         parameters = max(len(self.records.label.classes) - 1, 1) * (width + self.problem.intercept)
-        if 10 * parameters > rows or parameters > MOST_PARAMETERS:
+        if _ROWS_FOR_EACH * parameters > rows or parameters > MOST_PARAMETERS:
             return None
         result = self._fitted("collapsed", 0.0)
         counts = np.bincount(self.records.label_codes, minlength=len(self.records.label.matrix)).astype(float)
@@ -180,7 +192,11 @@ class _Run:
         # Standard errors want the maximum itself; where there are none, a hundredth of one is near enough.
         precise = likelihood.rows * (likelihood.features.mean.shape[1] + 1) <= MOST_PARAMETERS
         tolerance = _PRECISE if precise else _NEAR
-        found = likelihood.fit(ridge, start=start, tolerance=tolerance, max_iterations=self.problem.max_iterations)
+        most = self.problem.max_iterations
+        found = likelihood.fit(ridge, start=start, tolerance=tolerance, max_iterations=most)
+        if likelihood.rows > 1:
+            likelihood = JointLikelihood.of(likelihood)
+            found = likelihood.fit(ridge, start=found.theta, tolerance=tolerance, max_iterations=most)
         theta = found.theta[0]
         value = float(likelihood.log_likelihood(found.theta).sum())
         covariance, why = None, "spectral: directions come from the same reports, and what they leave out biases"
@@ -243,11 +259,6 @@ def _covariance(likelihood: CollapsedLikelihood, theta: Floats, ridge: float) ->
     rows, width = max(likelihood.rows - 1, 1), theta.shape[1]
     if rows * width > MOST_PARAMETERS:
         return None, f"{rows * width} parameters: more than {MOST_PARAMETERS} are not told apart by reports"
-    if likelihood.rows > 1 and float(likelihood.logits(theta)[1].mean()) > _HARDLY_NOISE:
-        return (
-            None,
-            "the integral for more than two classes is an approximation, good for decisions and not for lengths",
-        )
     try:
         at_centre, shares = sandwich(likelihood, theta, ridge)
     except np.linalg.LinAlgError:
@@ -270,31 +281,42 @@ def _covariance(likelihood: CollapsedLikelihood, theta: Floats, ridge: float) ->
 def _few_states(records: SpreadRecords) -> bool:
     laws = records.features.laws
     finite = [law for law in laws if isinstance(law, FiniteCoordinate)]
-    if len(finite) < len(laws) or len(laws) > _FEW_COORDINATES:
-        return False
-    return math.prod(len(law.values) for law in finite) <= _FEW_VECTORS
+    return len(finite) == len(laws) and math.prod(len(law.values) for law in finite) <= _FEW_VECTORS
 
 
-def _enumerated(problem: SpreadProblem, records: SpreadRecords) -> SpreadResult:
-    """The exact likelihood of few discrete coordinates."""
+def _enumerated(problem: SpreadProblem, records: SpreadRecords, posterior: FeaturePosterior) -> SpreadResult:
+    """The exact likelihood of few discrete coordinates; without ridge where the reports determine it."""
+    if not all(isinstance(law, FiniteCoordinate) for law in records.features.laws):
+        raise InvalidInput("method='enumerate' for numbers with added noise", "attributes of finitely many states")
+    if not problem.ridge:
+        result = _exact(problem, records)
+        rows, parameters = len(records.label_codes), result.parameters.size
+        determined = result.converged and result.covariance is not None and rows >= _ROWS_FOR_EACH * parameters
+        if determined or problem.ridge is not None:
+            return result
+    run = _Run.of(problem, records, posterior)
+    ridge, choice = problem.chosen_ridge(run)
+    return replace(_exact(problem, records, ridge, run.collapsed), trials=choice.table if choice else None)
+
+
+def _exact(
+    problem: SpreadProblem, records: SpreadRecords, ridge: float = 0.0, likelihood: CollapsedLikelihood | None = None
+) -> SpreadResult:
+    """Enumerate, penalised as the collapsed likelihood is."""
     from askance.solvers.enumerated_spread import fit_enumerated
 
     laws = [law for law in records.features.laws if isinstance(law, FiniteCoordinate)]
-    if len(laws) < len(records.features.laws):
-        raise InvalidInput("method='enumerate' for numbers with added noise", "attributes of finitely many states")
     values = [law.values.astype(float) for law in laws]
-    rows = len(records.label_codes)
     prior = problem.prior
     if isinstance(prior, str) and prior == "flat":
         prior = [np.full(len(one), 1 / len(one)) for one in values]
-    elif isinstance(prior, str) and prior != "learned":
-        raise InvalidInput(f"prior={prior!r} with method='enumerate'", "'learned', 'flat' or marginals")
     elif not isinstance(prior, str):
         prior = [np.asarray(one, dtype=float) for one in prior]
-    ridge = problem.ridge or 0.0
-    penalty = np.concatenate([[0.0] * problem.intercept, [rows * ridge * float(one.var()) for one in values]])
+    centre, penalty = np.zeros(len(values)), np.zeros(problem.intercept + len(values))
+    if likelihood is not None:
+        centre, penalty = likelihood.centre, len(records.label_codes) * ridge * likelihood.penalties
     found = fit_enumerated(
-        values,
+        [one - middle for one, middle in zip(values, centre, strict=True)],
         [law.matrix for law in laws],
         records.reports.astype(np.int64),
         records.label.matrix,
@@ -304,14 +326,12 @@ def _enumerated(problem: SpreadProblem, records: SpreadRecords) -> SpreadResult:
         intercept=problem.intercept,
         max_iterations=problem.max_iterations,
     )
-    free = found.theta if problem.intercept else np.column_stack([np.zeros(len(found.theta)), found.theta])
-    theta = free if len(free) == 1 else symmetric(free)
     covariance, why = found.sandwich_covariance, _UNDETERMINED
     if ridge:
         covariance, why = None, "the ridge is strong enough to bias the estimates"
     notes = () if found.converged else ("The solver stopped before it converged: raise max_iter, or add ridge.",)
     return SpreadResult(
-        theta,
+        _at_origin(found.theta, centre, problem.intercept),
         "enumerate",
         ridge,
         found.iterations,
@@ -323,6 +343,14 @@ def _enumerated(problem: SpreadProblem, records: SpreadRecords) -> SpreadResult:
     )
 
 
+def _at_origin(free: Floats, centre: Floats, intercept: bool) -> Floats:
+    """Turn parameters against the first class, at the centre of the features, into those of a result."""
+    if not intercept:
+        free = np.column_stack([np.zeros(len(free)), free])
+    free = np.column_stack([free[:, 0] - free[:, 1:] @ centre, free[:, 1:]])
+    return free if len(free) == 1 else symmetric(free)
+
+
 def _sampled(problem: SpreadProblem, records: SpreadRecords, posterior: FeaturePosterior, run: _Run) -> SpreadResult:
     """The paper's importance sampling, at the ridge that was asked for or that the collapsed likelihood chooses."""
     from askance.solvers.sampling_spread import sampling_em
@@ -331,20 +359,17 @@ def _sampled(problem: SpreadProblem, records: SpreadRecords, posterior: FeatureP
     ridge, choice = problem.chosen_ridge(run)
     rows = len(records.label_codes)
     likelihood = run.collapsed
-    penalty = rows * ridge * np.concatenate([[likelihood.intercept_metric] * problem.intercept, likelihood.metric])
     found = sampling_em(
         posterior_draw(posterior, records.reports),
         records.label_likelihood,
         rng=np.random.default_rng(problem.rng),
-        penalty=penalty,
+        penalty=rows * ridge * likelihood.penalties,
         samples=problem.samples,
         rounds=problem.rounds,
         intercept=problem.intercept,
         centre=likelihood.centre if problem.intercept else None,
     )
-    free = found.theta if problem.intercept else np.column_stack([np.zeros(len(found.theta)), found.theta])
-    free = np.column_stack([free[:, 0] - free[:, 1:] @ likelihood.centre, free[:, 1:]])
-    theta = free if len(free) == 1 else symmetric(free)
+    theta = _at_origin(found.theta, likelihood.centre, problem.intercept)
     notes = (f"Importance sampling with {problem.samples} samples shrinks coefficients; directions suffer less.",)
     return SpreadResult(
         theta,

@@ -38,3 +38,12 @@ def symmetric(theta: Floats) -> Floats:
     full = np.vstack([np.zeros((1, theta.shape[1])), theta])
     centred: Floats = full - full.mean(axis=0)
     return centred
+
+
+def about_average(theta: Floats) -> Floats:
+    """Take the average over all classes, the reference's zeros among them, off parameters against the reference.
+
+    It is half the slope of the summed squares of :func:`symmetric` parameters, which no class is special for. Of two
+    classes there is one row of parameters, and it stays as it is.
+    """
+    return theta if len(theta) == 1 else symmetric(theta)[1:]

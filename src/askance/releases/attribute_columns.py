@@ -26,8 +26,9 @@ class AttributeColumn(NumberColumn):
         numbers = super().convert(values)
         if not isinstance(self.law, FiniteCoordinate):
             return numbers
-        known = pc.is_in(numbers, value_set=pa.array(self.law.values, pa.float64()), skip_nulls=True)
-        return pc.if_else(known, numbers, pa.scalar(None, pa.float64()))
+        states = self.law.values.astype(float)
+        as_told = self.law.values_as(_number_type(values.type)).astype(float)
+        return pa.array(states).take(pc.index_in(numbers, value_set=pa.array(as_told), skip_nulls=True))
 
     def wanted(self) -> str:
         return self.law.wanted() if isinstance(self.law, FiniteCoordinate) else super().wanted()
@@ -48,9 +49,11 @@ class ArrayColumn:
     def convert(self, values: pa.Array) -> pa.Array:
         rows = _in_rows(values, self._width)
         if rows is None:
-            good = np.array([self._fault(row) is None for row in values.to_pylist()], dtype=bool)
-            whole = [row if fine else [0] * self._width for row, fine in zip(values.to_pylist(), good, strict=True)]
-            rows = np.array(whole, dtype=float).reshape(len(values), self._width)
+            kind = _number_type(getattr(values.type, "value_type", None))
+            told = values.to_pylist()
+            good = np.array([self._fault(row, kind) is None for row in told], dtype=bool)
+            whole = [row if fine else [0] * self._width for row, fine in zip(told, good, strict=True)]
+            rows = np.array(whole, dtype=kind).reshape(len(values), self._width)
         else:
             good = self._good(rows)
         flat = pa.array(np.ascontiguousarray(rows).reshape(-1))
@@ -64,7 +67,7 @@ class ArrayColumn:
             block = np.ascontiguousarray(rows if len(columns) == rows.shape[1] else rows[:, columns])
             if isinstance(law, FiniteCoordinate):
                 if law.encode(block.reshape(-1))[1] >= 0:
-                    good &= np.isin(block, law.values).all(axis=1)
+                    good &= np.isin(block, law.values_as(block.dtype)).all(axis=1)
             else:
                 good &= np.isfinite(block).all(axis=1)
         return good
@@ -77,16 +80,17 @@ class ArrayColumn:
 
     def problem(self, row: pa.Scalar) -> str:
         """Say what is wrong with a row."""
-        return self._fault(row.as_py()) or f"it is not {self.wanted()}"
+        kind = _number_type(getattr(row.type, "value_type", None))
+        return self._fault(row.as_py(), kind) or f"it is not {self.wanted()}"
 
-    def _fault(self, row: Any) -> str | None:
+    def _fault(self, row: Any, kind: np.dtype[Any]) -> str | None:
         if not isinstance(row, list) or len(row) != self._width:
             held = f"an array of {len(row)}" if isinstance(row, list) else "no array"
             return f"it holds {held}, where {self.wanted()} should be"
         for number, (value, law) in enumerate(zip(row, self.channel.laws, strict=True)):
             usable = isinstance(value, int | float) and np.isfinite(value)
             if isinstance(law, FiniteCoordinate):
-                usable = usable and bool(np.isin(value, law.values))
+                usable = usable and bool(np.isin(kind.type(value), law.values_as(kind)))
                 if not usable:
                     return f"attribute {number + 1} is {value!r}, not {law.wanted()}"
             elif not usable:
@@ -107,6 +111,13 @@ def attribute_rows(question: Question, arrays: Mapping[str, pa.Array]) -> NDArra
         return np.column_stack([arrays[name].to_numpy() for name in question.columns])
     rows = _in_rows(arrays[question.name], arrays[question.name].type.list_size)
     return np.empty((0, 0)) if rows is None else rows
+
+
+def _number_type(kind: pa.DataType | None) -> np.dtype[Any]:
+    """Return the type in which numbers of a column are compared with states: its own if it has few digits."""
+    if kind is not None and pa.types.is_float32(kind):
+        return np.dtype(np.float32)
+    return np.dtype(np.float16 if kind is not None and pa.types.is_float16(kind) else np.float64)
 
 
 def _in_rows(values: pa.Array, width: int) -> NDArray[Any] | None:

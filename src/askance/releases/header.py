@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from askance import __version__
-from askance.channels.guarantee import Guarantee
+from askance.channels.guarantee import HOWEVER_FAR_APART, Guarantee
 from askance.channels.specs import channel_from_spec
 from askance.errors import InvalidInput, ReleaseError
 from askance.releases.declarations import Covariate as Covariate
@@ -40,11 +40,12 @@ def whole_person(guarantees: Iterable[Guarantee]) -> Guarantee:
     parts = list(guarantees)
     if len(parts) == 1:
         return parts[0]
+    endless = any(HOWEVER_FAR_APART in part.neighbours for part in parts)
     return Guarantee(
         epsilon=math.fsum(part.epsilon for part in parts),
         delta=math.fsum(part.delta for part in parts),
         protects=f"all {len(parts)} answers of one person together",
-        neighbours="any two sets of answers of one person",
+        neighbours=f"any two sets of answers of one person{HOWEVER_FAR_APART if endless else ''}",
         per_attribute=tuple(level for part in parts for level in part.per_attribute or (part.epsilon,)),
     )
 

@@ -14,13 +14,14 @@ cross-validation, are fitted at once: their products with the tables are one mat
 """
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from askance.solvers.logistic_normal import expected_sigmoid, expected_softmax, softmax_pullback
 from askance.solvers.spread_posterior import Moments
+from askance.solvers.spread_prior import column_variances
 
 Floats = NDArray[np.float64]
 
@@ -75,10 +76,9 @@ class CollapsedLikelihood:
 
     def __post_init__(self) -> None:
         mean = self.features.mean
-        centre = mean.mean(axis=0) if self.intercept else np.zeros(mean.shape[1])
-        # One pass of sums instead of numpy's var, which copies the table.
-        spread = np.maximum(np.einsum("ij,ij->j", mean, mean) / len(mean) - mean.mean(axis=0) ** 2, 0.0)
-        vars(self).update(centre=centre, spread=spread)
+        middle = mean.mean(axis=0)
+        centre = middle if self.intercept else np.zeros(mean.shape[1])
+        vars(self).update(centre=centre, spread=column_variances(mean, middle))
         vars(self).update(intercept_metric=1 / max(self._typical_direction(), _TINY))
 
     def _typical_direction(self) -> float:
@@ -101,6 +101,11 @@ class CollapsedLikelihood:
         return max(squares / total, total / len(self.metric))
 
     @property
+    def penalties(self) -> Floats:
+        """The metric of all parameters, that of the intercept first where there is one."""
+        return np.concatenate([[self.intercept_metric] * self.intercept, self.metric])
+
+    @property
     def rows(self) -> int:
         """Of theta: one for two classes, else one for each."""
         classes = self.label_likelihood.shape[1]
@@ -108,9 +113,21 @@ class CollapsedLikelihood:
 
     def roughly(self) -> "CollapsedLikelihood":
         """The same with tables in half the precision and a rough integral, for fits that are only compared."""
-        tables = Moments(*(table.astype(np.float32) for table in self.features))  # type: ignore[arg-type]
+        mean, variance = self.features
+        # About the centre: what is far from zero would have no digits left.
+        about: Any = np.subtract(mean, self.centre, out=np.empty(mean.shape, np.float32), casting="same_kind")
+        tables = Moments(about, variance.astype(np.float32))
         copy: CollapsedLikelihood = object.__new__(CollapsedLikelihood)
-        vars(copy).update(vars(self) | {"features": tables, "rough": True})
+        vars(copy).update(vars(self) | {"features": tables, "centre": np.zeros_like(self.centre), "rough": True})
+        return copy
+
+    def thinned(self, most: int) -> Self:
+        """The same with reports left out at equal distances, so that at most so many are left."""
+        every = -(-len(self.label_likelihood) // most)
+        mean, variance = self.features
+        tables = Moments(mean[::every], variance if len(variance) == 1 else variance[::every])
+        copy: Self = object.__new__(type(self))
+        vars(copy).update(vars(self) | {"features": tables, "label_likelihood": self.label_likelihood[::every]})
         return copy
 
     # -- one evaluation ------------------------------------------------------------------------------
@@ -182,6 +199,13 @@ class CollapsedLikelihood:
         if self.rows > 1:
             whole = whole - whole.mean(axis=1, keepdims=True)
         return value, whole
+
+    def report_scores(self, theta: Floats) -> Floats:
+        """Derivatives of each report's log-likelihood by the parameters of two classes (1 x (1 + d)), n x (1 + d)."""
+        slopes = self.slopes(*self.logits(theta))
+        slope = slopes.by_mean * (self.features.mean - self.centre)
+        slope += 2 * slopes.by_variance * self.features.variance * theta[0, 1:]
+        return np.column_stack([slopes.by_mean if self.intercept else np.zeros_like(slopes.by_mean), slope])
 
     # -- the maximum ---------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askance.errors import InvalidInput
-from askance.models.softmax import posterior
+from askance.models.softmax import about_average, posterior
 from askance.solvers.newton import Local, maximise
 
 Floats = NDArray[np.float64]
@@ -81,8 +81,9 @@ def fit_enumerated(
         "learned" is joint where there are at most 256 feature vectors and 20 records for each, and factorised
         otherwise. Probabilities are taken as known.
     penalty : float or p
-        ``penalty / 2 * theta ** 2`` is taken off the log-likelihood, for every class but the first. One number leaves
-        the intercept free; an array has a place for it, first.
+        ``penalty / 2 * theta ** 2`` is taken off the log-likelihood; of more than two classes for each, about their
+        average, so that it does not matter which is the first. One number leaves the intercept free; an array has a
+        place for it, first.
     intercept : bool
     max_iterations : int
 
@@ -116,7 +117,7 @@ def fit_enumerated(
     theta, gamma = likelihood.split(best.theta)
     law = likelihood.prior(gamma)
     information, sandwich = likelihood.covariances(best.theta)
-    value = best.local.value + 0.5 * float((pull * theta**2).sum())
+    value = best.local.value + 0.5 * float(theta.ravel() @ likelihood.pull_on(theta))
     return EnumeratedFit(theta, information, sandwich, value, states, law, kind, best.iterations, best.converged)
 
 
@@ -191,13 +192,19 @@ class _Likelihood:
     def local(self, point: Floats) -> Local:
         sums = self.sums(point)
         theta, gamma = self.split(point)
-        pull = np.concatenate([(self.pull * theta).ravel(), np.zeros(len(gamma))])
+        pull = np.concatenate([self.pull_on(theta), np.zeros(len(gamma))])
         value = sums.value - 0.5 * float(pull[: theta.size] @ theta.ravel())
         return Local(value, sums.scores.T @ self.counts - pull, sums.information + self._penalty(point))
 
+    def pull_on(self, theta: Floats) -> Floats:
+        """The slope of the penalty, flattened."""
+        return (self.pull * about_average(theta)).ravel()
+
     def _penalty(self, point: Floats) -> Floats:
-        theta, gamma = self.split(point)
-        return np.diag(np.concatenate([np.tile(self.pull, len(theta)), np.zeros(len(gamma))]))
+        theta, _ = self.split(point)
+        whole = np.zeros((point.size, point.size))
+        whole[: theta.size, : theta.size] = np.kron(about_average(np.eye(len(theta))), np.diag(self.pull))
+        return whole
 
     def starts(self) -> list[Floats]:
         """The prior alone first; then theta from zero, and from far out in the direction of its first step."""

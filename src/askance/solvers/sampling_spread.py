@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from askance.models.softmax import posterior
+from askance.models.softmax import about_average, posterior
 from askance.solvers.em import class_probabilities, weight_argument
 from askance.solvers.spread_draws import Draw
 
@@ -69,8 +69,9 @@ def sampling_em(
         P(label report_i | class).
     rng : generator
     penalty : float or p
-        ``penalty / 2 * theta ** 2`` is taken off the summed log-likelihood, for every class but the first. One number
-        leaves the intercept free; an array has a place for it, first.
+        ``penalty / 2 * theta ** 2`` is taken off the summed log-likelihood; of more than two classes for each, about
+        their average, so that it does not matter which is the first. One number leaves the intercept free; an array has
+        a place for it, first.
     samples : int
         S, clean versions of each record in a round.
     rounds : int
@@ -97,7 +98,7 @@ def sampling_em(
         chance = posterior(Z @ theta.T).probabilities
         weights = normalised_over_samples(chance[np.arange(len(drawn)), drawn], samples)
         residual = (np.eye(classes)[drawn, 1:] - chance[:, 1:]) * weights[:, None]
-        step = metric.solve(residual.T @ Z - pull * theta)
+        step = metric.solve(residual.T @ Z - pull * about_average(theta))
         theta = theta + min(1.0, _FULL_STEPS / number) ** _SHORTER * step
         path.append(theta)
     half, quarter = len(path) // 2, len(path) - len(path) // 4
@@ -175,7 +176,8 @@ def _draw_classes(law: Floats, rng: np.random.Generator) -> NDArray[np.int64]:
 class _Metric:
     """A bound on the curvature of the weighted log-likelihood: (I - 11'/C) / 2 (x) Z'Z, plus the penalty.
 
-    The class matrix has two eigenvalues, 1 / (2 C) along 11' and 1/2 across; each has its own factor.
+    The class matrix has two eigenvalues, 1 / (2 C) along 11' and 1/2 across; each has its own factor. That of the
+    penalty has the same directions: 1 / C and 1 (of two classes there is one direction, and it is 1).
     """
 
     along: Any
@@ -186,8 +188,12 @@ class _Metric:
         from scipy.linalg import cho_factor
 
         # A touch of the trace keeps features that never vary from making the bound singular.
-        floor = np.diag(penalty + 1e-8 * np.trace(second_moments) / len(penalty) + _SMALLEST)
-        along, across = (cho_factor(level * second_moments + floor) for level in (0.5 / classes, 0.5))
+        floor = 1e-8 * np.trace(second_moments) / len(penalty) + _SMALLEST
+        shares = 1.0 if classes == 2 else 1 / classes, 1.0
+        along, across = (
+            cho_factor(level * second_moments + np.diag(share * penalty + floor))
+            for level, share in zip((0.5 / classes, 0.5), shares, strict=True)
+        )
         return cls(along, across)
 
     def solve(self, gradient: Floats) -> Floats:

@@ -61,8 +61,7 @@ class PrincipalScores:
         weight = np.where(varies, 1 / (safe * np.sqrt(noise)), 0.0)
         middle = mean.mean(axis=0)
         # Half the precision is plenty for directions that are estimated from noise, and takes half the time.
-        whitened = mean.astype(np.float32)
-        whitened -= middle.astype(np.float32)
+        whitened = np.subtract(mean, middle, out=np.empty(mean.shape, np.float32), casting="same_kind")
         whitened *= weight.astype(np.float32)
         level, axes = _principal(whitened, min(most, rows - 1, width))
         ratio = int(varies.sum()) / rows
@@ -113,5 +112,6 @@ def _principal(table: NDArray[np.float32], number: int) -> tuple[Floats, Floats]
         vectors = basis @ turned
     values, vectors = values[::-1][:number], vectors[:, ::-1][:, :number]
     if not tall:
-        vectors = (table.T @ vectors) / np.sqrt(np.maximum(values, 1e-300))
+        # Where nothing varies there is no direction: zero, and not zero over zero.
+        vectors = (table.T @ vectors) / np.sqrt(np.maximum(values, np.finfo(np.float32).tiny))
     return np.maximum(values, 0.0).astype(float) / rows, vectors.T.astype(float)

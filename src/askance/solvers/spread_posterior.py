@@ -7,7 +7,8 @@ Noise and prior are factorised, so each coordinate is on its own, and all are cl
 - normal noise under a normal prior: (68)-(69); Laplace noise under one: two pieces of truncated normals.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -21,6 +22,11 @@ from askance.errors import InvalidInput
 from askance.solvers.spread_prior import BLOCK, NormalPrior, learned_states, state_shares
 
 Floats = NDArray[np.float64]
+
+_ROOT_HALF = math.sqrt(0.5)
+_ROOT_TWO_OVER_PI = math.sqrt(2 / math.pi)
+_FAR_OUT = 100.0  # standard deviations: beyond it an expansion of normal tails is good to 1e-9
+_HUGE = 1e300  # two of these can still be added up
 
 
 class Moments(NamedTuple):
@@ -115,9 +121,13 @@ class NoisePosterior:
             posterior = reports * gain
             posterior += (1 - gain) * mean
             return Moments(posterior, (noise * gain)[None])
-        first, second = _under_laplace(reports - mean, np.where(flat, 1.0, variance), self.law.size)
-        first, second = np.where(flat, reports, mean + first), np.where(flat, noise, second)
-        return Moments(first, second)
+        found = Moments(np.empty(reports.shape), np.empty(reports.shape))
+        for start in range(0, len(reports), BLOCK):  # a dozen tables of numbers in between are those of some rows
+            rows = slice(start, start + BLOCK)
+            first, second = _under_laplace(reports[rows] - mean, np.where(flat, 1.0, variance), self.law.size)
+            found.mean[rows] = np.where(flat, reports[rows], mean + first)
+            found.variance[rows] = np.where(flat, noise, second)
+        return found
 
     def reliability(self) -> Reliability:
         variance, noise = self.normal.variance, self.law.variance
@@ -134,23 +144,32 @@ def _under_laplace(reports: Floats, variance: Floats, scale: float) -> tuple[Flo
     """Moments of x given x + Laplace(scale), for x ~ N(0, variance).
 
     Below the report the posterior is N(variance / scale, variance), above it N(-variance / scale, variance), each cut
-    off at the report; their weights are normal tails.
+    off at the report; their weights are normal tails. Both pieces are seen from the report, which they are close to
+    where the noise is small: nothing large is ever taken off something large.
     """
-    from scipy.special import log_ndtr
+    from scipy.special import erfcx
 
     deviation, shift = np.sqrt(variance), variance / scale
     edges = (reports - shift) / deviation, -(reports + shift) / deviation
-    tails = [log_ndtr(edge) for edge in edges]
-    weight = 1 / (1 + np.exp(np.clip(tails[1] - tails[0] + 2 * reports / scale, -700, 700)))
-    pieces = []
-    for sign, edge, tail in zip((1.0, -1.0), edges, tails, strict=True):
-        ratio = np.exp(-0.5 * edge**2 - tail) / np.sqrt(2 * np.pi)
-        mean = sign * (shift - deviation * ratio)
-        pieces.append((mean, variance * (1 - ratio * (edge + ratio))))
-    (low, low_variance), (high, high_variance) = pieces
-    mean = weight * low + (1 - weight) * high
+    # Weights are normal tails over normal densities at the edge, and those are equal seen from the report.
+    low_tail, high_tail = (np.minimum(erfcx(-edge * _ROOT_HALF), _HUGE) for edge in edges)
+    weight = low_tail / (low_tail + high_tail)
+    (low, low_variance), (high, high_variance) = (_cut_off(edge) for edge in edges)
+    mean = reports + deviation * ((1 - weight) * high - weight * low)
     within = weight * low_variance + (1 - weight) * high_variance
-    return mean, np.maximum(within + weight * (1 - weight) * (low - high) ** 2, 0.0)
+    return mean, variance * (within + weight * (1 - weight) * (low + high) ** 2)
+
+
+def _cut_off(edge: Floats) -> tuple[Floats, Floats]:
+    """How far below the edge the mean of a standard normal law is that is cut off there, and its variance."""
+    from scipy.special import erfcx
+
+    near = np.maximum(edge, -_FAR_OUT)
+    hazard = _ROOT_TWO_OVER_PI / erfcx(-near * _ROOT_HALF)
+    far = 1 / np.maximum(-edge, _FAR_OUT) ** 2  # an expansion in this, where both terms of a difference would be large
+    gap = np.where(edge > -_FAR_OUT, edge + hazard, np.sqrt(far) * (1 - 2 * far + 10 * far**2))
+    variance = np.where(edge > -_FAR_OUT, 1 - hazard * (near + hazard), far * (1 - 6 * far + 50 * far**2))
+    return gap, variance
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +182,7 @@ class FeaturePosterior:
     @classmethod
     def fitted(cls, channel: FeatureChannel, reports: NDArray[Any], prior: Any) -> "FeaturePosterior":
         """Learn the prior from reports (codes of finite coordinates, numbers of others), or take a given one."""
+        _refuse_other_width(prior, channel.width)
         groups = []
         for law, columns in channel.groups:
             block = reports if len(columns) == reports.shape[1] else reports[:, columns]
@@ -224,6 +244,16 @@ def _group(law: Any, block: NDArray[Any], prior: Any, columns: NDArray[np.intp])
     return NoisePosterior(law, normal)
 
 
+def _refuse_other_width(prior: Any, width: int) -> None:
+    """Refuse a prior for another number of attributes than there are."""
+    if isinstance(prior, str):
+        return
+    parts = [prior.get("mean"), prior.get("variance")] if isinstance(prior, dict) else [prior]
+    for part in parts:
+        if isinstance(part, Sized) and getattr(part, "shape", None) != () and len(part) != width:
+            raise InvalidInput(f"a prior for {len(part)} attributes", f"one for each of the {width} that there are")
+
+
 def _given_weights(given: Any, columns: NDArray[np.intp], states: int) -> Floats:
     if isinstance(given, dict):
         raise InvalidInput("a normal prior for a coordinate of finitely many states", "the probability of each state")
@@ -251,7 +281,10 @@ def _given_normal(given: Any, columns: NDArray[np.intp]) -> NormalPrior:
             f"prior={given!r} for numbers with noise", "{'mean': ..., 'variance': ...}, numbers or one for each column"
         ) from None
     if not np.all(np.isfinite(mean)) or not np.all(variance > 0):
-        raise InvalidInput(f"prior={given!r}", "finite means and positive variances")
+        raise InvalidInput(
+            f"prior={given!r} for numbers with noise",
+            "{'mean': ..., 'variance': ...} with finite means and positive variances",
+        )
     return NormalPrior(mean, variance)
 
 

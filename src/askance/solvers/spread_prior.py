@@ -72,6 +72,18 @@ def learned_states(shares: Floats, law: FiniteCoordinate) -> Floats:
     return np.array([mixture_proportions(law.matrix, share) for share in shares])
 
 
+def column_variances(table: Floats, mean: Floats) -> Floats:
+    """The variance of each column, without the copy of the table that numpy's var makes.
+
+    About the mean, some rows at a time: a difference of squares would be lost where numbers are far from zero.
+    """
+    total = np.zeros(table.shape[1])
+    for start in range(0, len(table), BLOCK):
+        about = table[start : start + BLOCK] - mean
+        total += np.einsum("ij,ij->j", about, about)
+    return total / len(table)
+
+
 @dataclass(frozen=True, eq=False)
 class NormalPrior:
     """Independent normal laws, (66); an infinite variance is the flat prior."""
@@ -87,7 +99,6 @@ class NormalPrior:
     def learned(cls, reports: Floats, noise_variance: float) -> "NormalPrior":
         """The reports' own moments, less the noise."""
         mean = reports.mean(axis=0)
-        # Without the copy that numpy's var makes; noise keeps the difference of squares away from zero.
-        spread = np.maximum(np.einsum("ij,ij->j", reports, reports) / len(reports) - mean**2, 0.0)
+        spread = column_variances(reports, mean)
         least = _LEAST_VARIANCE * np.maximum(spread, np.finfo(float).tiny)
         return cls(mean, np.maximum(spread - noise_variance, least))
