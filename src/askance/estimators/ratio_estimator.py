@@ -16,7 +16,7 @@ from askance.errors import AskanceWarning, InvalidInput
 from askance.estimators.bags import Bags, read_bags
 from askance.estimators.numbers import p_value
 from askance.estimators.ratio_diagnosis import SHIFTED, RatioDiagnosis, diagnose
-from askance.estimators.ratio_groups import Group, interval_frame, ratio_frame, split_groups
+from askance.estimators.ratio_groups import Group, JudgedGroup, interval_frame, ratio_frame, split_groups
 from askance.estimators.ratio_intervals import bounded_interval
 from askance.estimators.released_bags import bags_of_release, told_by_counts
 from askance.estimators.saving import JsonModel
@@ -288,15 +288,25 @@ class RatioEstimator(JsonModel, BaseEstimator):  # type: ignore[misc]
             Lower and upper ends. For a frame X a frame with columns estimate, lower and upper, and the classes, or
             groups and classes, for its index.
         """
+        judged = self.judge(X, groups, level)
+        if hasattr(X, "columns"):
+            return interval_frame(judged, self.classes_.tolist())
+        ends = np.array([group.interval for group in judged])
+        return ends[0] if groups is None else ends
+
+    def judge(self, X: Any, groups: Any = None, level: float | None = None) -> list[JudgedGroup]:
+        """Return all that is said of each group: name, ratios with covariance and test of a shift, and intervals.
+
+        Groups are in the order of their sorted names; a shift is warned of.
+        """
         check_is_fitted(self, "model_")
         level = _checked_level(self.level if level is None else level)
         several = self._groups(X, groups)
         found = [self._estimate(group.rows) for group in several]
-        self._warn_of_shifts(several, found)
         ends = self._intervals(found, level)
-        if hasattr(X, "columns"):
-            return interval_frame(several, self.classes_.tolist(), np.array([each.ratios for each in found]), ends)
-        return ends[0] if groups is None else ends
+        judged = [JudgedGroup(group.name, *each) for group, *each in zip(several, found, ends, strict=True)]
+        self._warn_of_shifts(judged)
+        return judged
 
     def estimate(self, X: Any) -> RatioEstimate:
         """Return the ratios of one group with their covariance by its sources, and the test of a shift."""
@@ -370,16 +380,16 @@ class RatioEstimator(JsonModel, BaseEstimator):  # type: ignore[misc]
         ratios = np.array([each.ratios for each in found])
         return np.stack([np.minimum(low, ratios), np.maximum(high, ratios)], axis=2)
 
-    def _warn_of_shifts(self, groups: list[Group], found: list[RatioEstimate]) -> None:
-        chance = [estimate.misfit_p for estimate in found]
-        odd = [group.name for group, p in zip(groups, chance, strict=True) if p < SHIFTED / len(groups)]
+    def _warn_of_shifts(self, groups: list[JudgedGroup]) -> None:
+        least = min(group.estimate.misfit_p for group in groups)
+        odd = [group.name for group in groups if group.estimate.misfit_p < SHIFTED / len(groups)]
         if odd:
             which = "The group" if odd == [None] else f"{len(odd)} of {len(groups)} groups ({listed(odd)})"
             warnings.warn(
-                f"{which} is no mixture of the classes as the training bags show them (p {min(chance):.2g}): P(x | y) "
+                f"{which} is no mixture of the classes as the training bags show them (p {least:.2g}): P(x | y) "
                 "has shifted, and the ratios may be off by more than their intervals say.",
                 AskanceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _note(self, note: str) -> None:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from askance.errors import InvalidInput
 from askance.estimators.bags import bag_codes
+from askance.solvers.ratio_model import RatioEstimate
 
 Floats = NDArray[np.float64]
 
@@ -16,6 +17,14 @@ class Group(NamedTuple):
 
     name: Any
     rows: Floats
+
+
+class JudgedGroup(NamedTuple):
+    """What is said of a group; ``interval`` is K x 2."""
+
+    name: Any
+    estimate: RatioEstimate
+    interval: Floats
 
 
 def split_groups(rows: Floats, groups: Any) -> list[Group]:
@@ -41,12 +50,12 @@ def ratio_frame(groups: list[Group], classes: list[Any], ratios: Floats) -> Any:
     return pd.DataFrame(ratios, index=pd.Index([group.name for group in groups], name="group"), columns=classes)
 
 
-def interval_frame(groups: list[Group], classes: list[Any], ratios: Floats, ends: Floats) -> Any:
+def interval_frame(groups: list[JudgedGroup], classes: list[Any]) -> Any:
     """A frame with a row for each class, or group and class: estimate, lower and upper end."""
     import pandas as pd
 
     index = pd.Index(classes, name="class")
     if groups[0].name is not None:
         index = pd.MultiIndex.from_product([[group.name for group in groups], classes], names=["group", "class"])
-    values = np.column_stack([ratios.ravel(), ends.reshape(-1, 2)])
+    values = np.vstack([np.column_stack([group.estimate.ratios, group.interval]) for group in groups])
     return pd.DataFrame(values, index=index, columns=["estimate", "lower", "upper"])

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-# Okabe and Ito's palette: told apart by every kind of colour vision.
 _COLOURS = (BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, GREY, INK)
 _MARKERS = "osD^v<>P"
 
@@ -57,19 +56,15 @@ class RatioTable:
         cls, model: RatioEstimator, X: Any, groups: Sequence[str] | NDArray[Any] | None, level: float
     ) -> "RatioTable":
         """Estimate the ratios of every group of the frame X."""
-        names = np.full(len(X), "all rows") if groups is None else np.asarray(groups)
-        # Groups too small are refused by name before anything is computed, as one call for all of them does.
-        found = model.predict_interval(X, groups=names, level=level)
-        known, sizes = np.unique(names, return_counts=True)
-        shape = (len(known), len(model.classes_))
+        judged = model.judge(X, np.full(len(X), "all rows") if groups is None else groups, level)
         return cls(
-            groups=tuple(map(str, known)),
-            rows=tuple(sizes.tolist()),
+            groups=tuple(str(group.name) for group in judged),
+            rows=tuple(group.estimate.rows for group in judged),
             classes=tuple(map(str, model.classes_.tolist())),
-            ratios=found["estimate"].to_numpy().reshape(shape),
-            low=found["lower"].to_numpy().reshape(shape),
-            high=found["upper"].to_numpy().reshape(shape),
-            shift_p=np.array([model.diagnose(X[names == name]).shift_p for name in known]),
+            ratios=np.array([group.estimate.ratios for group in judged]),
+            low=np.array([group.interval[:, 0] for group in judged]),
+            high=np.array([group.interval[:, 1] for group in judged]),
+            shift_p=np.array([group.estimate.misfit_p for group in judged]),
             level=level,
         )
 
