@@ -50,7 +50,7 @@ def label_slopes(mean: Floats, covariance: Floats, told: Floats) -> LabelSlopes:
     points, shares = normal_points(mean.shape[1])
     mean, covariance, told = (np.ascontiguousarray(table, dtype=float) for table in (mean, covariance, told))
     slopes = LabelSlopes(np.empty(len(mean)), np.empty(mean.shape), np.empty((len(mean), covariance.shape[1])))
-    fill_label_slopes(mean, covariance, told, points, shares, *slopes)
+    fill_label_slopes(mean, covariance, told, np.ascontiguousarray(points.T), shares, *slopes)
     return slopes
 
 

@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 
-from askance.entropy.compiled import compiled
+from askance.entropy.compiled import compiled, compiled_for_sums
 
 _LEAST_PIVOT = 1e-12
+_LARGEST = 300.0  # a logit, beyond which probabilities are 0 or 1
 
 
 @compiled
@@ -55,49 +56,65 @@ def _pull_back(lower, pull, packed):  # type: ignore[no-untyped-def]
         place += 1
 
 
-@compiled
+@compiled_for_sums
+def _stretch(lower, points, factors):  # type: ignore[no-untyped-def]
+    """Fill exp(L point) for each logit and point: what the spread multiplies the odds of a class with."""
+    for a in range(lower.shape[0]):
+        for s in range(points.shape[1]):
+            factors[a, s] = 0.0
+        for b in range(a + 1):
+            for s in range(points.shape[1]):
+                factors[a, s] += lower[a, b] * points[b, s]
+        for s in range(points.shape[1]):
+            factors[a, s] = math.exp(min(max(factors[a, s], -_LARGEST), _LARGEST))
+
+
+@compiled_for_sums
 def fill_label_slopes(mean, covariance, told, points, shares, value, by_mean, by_covariance):  # type: ignore[no-untyped-def]
     """Fill log sum_c told_c E[softmax_c(u)], u ~ N(mean, covariance), and its derivatives by both.
 
     Logits are against the first class, whose own is 0; a covariance is the rows of its lower triangle. One row of
-    covariances may serve all reports.
+    covariances may serve all reports. Points are logits x S: loops over them are the inner ones, without a jump.
     """
     reports, size = mean.shape
+    number = points.shape[1]
     shared = covariance.shape[0] == 1
     lower, pull = np.zeros((size, size)), np.zeros((size, size))
-    chance, logit, slope = np.empty(size + 1), np.empty(size), np.empty(size)
+    factors, odds = np.empty((size, number)), np.empty((size, number))
+    whole, hit, scale = np.empty(number), np.empty(number), np.empty(number)
     for i in range(reports):
         if i == 0 or not shared:
             _factor(covariance[i], lower)
+            _stretch(lower, points, factors)
+        most = 0.0
+        for a in range(size):
+            most = max(most, mean[i, a])
+        first = math.exp(-most)
+        for s in range(number):
+            whole[s] = first
+            hit[s] = told[i, 0] * first
+        for a in range(size):
+            middle, likelihood = math.exp(mean[i, a] - most), told[i, a + 1]
+            for s in range(number):
+                odds[a, s] = middle * factors[a, s]
+                whole[s] += odds[a, s]
+                hit[s] += likelihood * odds[a, s]
         total = 0.0
-        pull[:] = 0.0
-        slope[:] = 0.0
-        for s in range(points.shape[0]):
-            most = 0.0
-            for a in range(size):
-                logit[a] = mean[i, a]
-                for b in range(a + 1):
-                    logit[a] += lower[a, b] * points[s, b]
-                most = max(most, logit[a])
-            chance[0] = math.exp(-most)
-            whole = chance[0]
-            for a in range(size):
-                chance[a + 1] = math.exp(logit[a] - most)
-                whole += chance[a + 1]
-            hit = 0.0
-            for a in range(size + 1):
-                chance[a] /= whole
-                hit += told[i, a] * chance[a]
-            total += shares[s] * hit
-            for a in range(size):
-                step = shares[s] * chance[a + 1] * (told[i, a + 1] - hit)
-                slope[a] += step
-                for b in range(a + 1):
-                    pull[a, b] += step * points[s, b]
+        for s in range(number):
+            hit[s] /= whole[s]
+            scale[s] = shares[s] / whole[s]
+            total += shares[s] * hit[s]
         total = max(total, 1e-300)
         value[i] = math.log(total)
-        _pull_back(lower, pull, by_covariance[i])
         for a in range(size):
-            by_mean[i, a] = slope[a] / total
-        for place in range(by_covariance.shape[1]):
-            by_covariance[i, place] /= total
+            likelihood, slope = told[i, a + 1], 0.0
+            for s in range(number):
+                odds[a, s] *= scale[s] * (likelihood - hit[s])
+                slope += odds[a, s]
+            by_mean[i, a] = slope / total
+            for b in range(a + 1):
+                pull[a, b] = 0.0
+                for s in range(number):
+                    pull[a, b] += odds[a, s] * points[b, s]
+                pull[a, b] /= total
+        _pull_back(lower, pull, by_covariance[i])
