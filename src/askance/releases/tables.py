@@ -77,7 +77,7 @@ def open_data(path: StrPath) -> list[DataFile]:
     """Open a CSV or Parquet file, or all visible files of a folder in the order of their names."""
     place = Path(path)
     if not place.exists():
-        raise InvalidInput(f"there is no data file {place}", "a CSV or Parquet file, or a folder of them")
+        raise InvalidInput(f"there is no data file {place}", "a CSV or Parquet file, arrays (.npz), or a folder of them")
     if not place.is_dir():
         return [_open_file(place)]
     visible = sorted(entry for entry in place.iterdir() if not entry.name.startswith((".", "_")))
@@ -107,7 +107,7 @@ def _open_file(path: Path) -> DataFile:
                 "Save it as CSV from the spreadsheet program.",
             )
         if b"\0" in beginning and not _codec(path):
-            raise InvalidInput(f"{path} is neither text nor Parquet", "CSV (in UTF-8) or Parquet")
+            raise InvalidInput(f"{path} is neither text nor Parquet", "CSV (in UTF-8), Parquet or arrays (.npz)")
         return DataFile(path, tuple(_csv_header(path)), False)
     except (pa.ArrowException, OSError, UnicodeDecodeError, csv.Error) as error:
         raise InvalidInput(

@@ -44,7 +44,8 @@ class Progress:
     passes : int
         How many passes there were.
     log_likelihood : float
-        Of all counts, each region's under the weights that it met; nan without counts.
+        Of all counts, each region's under the weights that it met; nan without counts. Of regions whose tables are cut
+        off it is an approximation, some nats too high.
     """
 
     theta: Weights
