@@ -77,7 +77,7 @@ def open_data(path: StrPath) -> list[DataFile]:
     """Open a CSV or Parquet file, or all visible files of a folder in the order of their names."""
     place = Path(path)
     if not place.exists():
-        raise InvalidInput(f"there is no data file {place}", "a CSV or Parquet file, arrays (.npz), or a folder of them")
+        raise InvalidInput(f"there is no data file {place}", "a CSV, Parquet or .npz file, or a folder of them")
     if not place.is_dir():
         return [_open_file(place)]
     visible = sorted(entry for entry in place.iterdir() if not entry.name.startswith((".", "_")))
