@@ -87,6 +87,18 @@ def test_gradients(intercept, one_variance):
         assert (gradient * direction).sum() == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-6)
 
 
+def test_logits_beyond_doubles_are_told_apart():
+    mean, packed = np.array([[900.0, -900.0], [-2000.0, 2000.0]]), np.array([[1e5, 9e4, 1e5]])
+    far = label_slopes(mean, packed, np.array([[0.0, 1.0, 0.0], [0.2, 0.3, 0.5]]))
+    points, shares = normal_points(2)
+    lower = np.linalg.cholesky(np.array([[1e5, 9e4], [9e4, 1e5]]))
+    for row, told in enumerate(([0.0, 1.0, 0.0], [0.2, 0.3, 0.5])):
+        drawn = mean[row] + points @ lower.T
+        chance = softmax(np.column_stack([np.zeros(len(drawn)), drawn]), axis=1)
+        assert np.exp(far.value[row]) == pytest.approx(float(shares @ chance @ told))
+    assert all(np.isfinite(part).all() for part in far)
+
+
 def test_logits_are_correlated_through_the_features():
     rng = np.random.default_rng(4)
     theta, variance = rng.normal(size=(3, 5)), rng.random((1, 4))

@@ -7,7 +7,7 @@ import numpy as np
 from askance.entropy.compiled import compiled, compiled_for_sums
 
 _LEAST_PIVOT = 1e-12
-_LARGEST = 300.0  # a logit, beyond which probabilities are 0 or 1
+_LARGEST = 600.0  # a logit, up to which odds are numbers that a double holds
 
 
 @compiled
@@ -57,16 +57,34 @@ def _pull_back(lower, pull, packed):  # type: ignore[no-untyped-def]
 
 
 @compiled_for_sums
-def _stretch(lower, points, factors):  # type: ignore[no-untyped-def]
-    """Fill exp(L point) for each logit and point: what the spread multiplies the odds of a class with."""
+def _stretch(lower, points, moves, factors):  # type: ignore[no-untyped-def]
+    """Fill L point for each logit and point, and its power: what the spread multiplies the odds of a class with.
+
+    Returns the largest distance that a logit is moved.
+    """
+    reach = 0.0
     for a in range(lower.shape[0]):
         for s in range(points.shape[1]):
-            factors[a, s] = 0.0
+            moves[a, s] = 0.0
         for b in range(a + 1):
             for s in range(points.shape[1]):
-                factors[a, s] += lower[a, b] * points[b, s]
+                moves[a, s] += lower[a, b] * points[b, s]
         for s in range(points.shape[1]):
-            factors[a, s] = math.exp(min(max(factors[a, s], -_LARGEST), _LARGEST))
+            reach = max(reach, abs(moves[a, s]))
+            factors[a, s] = math.exp(min(max(moves[a, s], -_LARGEST), _LARGEST))
+    return reach
+
+
+@compiled_for_sums
+def _far_odds(mean, moves, whole, odds):  # type: ignore[no-untyped-def]
+    """Fill odds, and those of the first class, in units of the largest at each point: logits are beyond doubles."""
+    for s in range(moves.shape[1]):
+        most = 0.0
+        for a in range(moves.shape[0]):
+            most = max(most, mean[a] + moves[a, s])
+        whole[s] = math.exp(-most)
+        for a in range(moves.shape[0]):
+            odds[a, s] = math.exp(mean[a] + moves[a, s] - most)
 
 
 @compiled_for_sums
@@ -80,23 +98,29 @@ def fill_label_slopes(mean, covariance, told, points, shares, value, by_mean, by
     number = points.shape[1]
     shared = covariance.shape[0] == 1
     lower, pull = np.zeros((size, size)), np.zeros((size, size))
-    factors, odds = np.empty((size, number)), np.empty((size, number))
+    moves, factors, odds = np.empty((size, number)), np.empty((size, number)), np.empty((size, number))
     whole, hit, scale = np.empty(number), np.empty(number), np.empty(number)
+    reach = 0.0
     for i in range(reports):
         if i == 0 or not shared:
             _factor(covariance[i], lower)
-            _stretch(lower, points, factors)
-        most = 0.0
+            reach = _stretch(lower, points, moves, factors)
+        most = least = 0.0
         for a in range(size):
-            most = max(most, mean[i, a])
-        first = math.exp(-most)
+            most, least = max(most, mean[i, a]), min(least, mean[i, a])
+        if most - least + reach > _LARGEST:
+            _far_odds(mean[i], moves, whole, odds)
+        else:
+            whole[:] = math.exp(-most)
+            for a in range(size):
+                middle = math.exp(mean[i, a] - most)
+                for s in range(number):
+                    odds[a, s] = middle * factors[a, s]
         for s in range(number):
-            whole[s] = first
-            hit[s] = told[i, 0] * first
+            hit[s] = told[i, 0] * whole[s]
         for a in range(size):
-            middle, likelihood = math.exp(mean[i, a] - most), told[i, a + 1]
+            likelihood = told[i, a + 1]
             for s in range(number):
-                odds[a, s] = middle * factors[a, s]
                 whole[s] += odds[a, s]
                 hit[s] += likelihood * odds[a, s]
         total = 0.0
