@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 import askance as ask
-from askance.cli.app import main
 from askance.reports.ratios import RatioTable, ratio_plot
 
 CENTRES = np.array([[0.0, 0, 0], [2.5, 0, 1], [0, 2.5, -1]])
@@ -33,19 +32,6 @@ def place(tmp_path, monkeypatch):
     (counts / 400).to_csv("shares.csv")
     pd.concat([rows(mix, rng, town=name) for name, mix in NEW.items()]).to_parquet("new.parquet", index=False)
     return tmp_path
-
-
-@pytest.fixture
-def run(capsys):
-    def run(*arguments):
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        assert "Traceback" not in captured.err
-        return int(ended.value.code or 0), captured.out, captured.err
-
-    return run
 
 
 TRAIN = ("--bags", "train.csv", "--proportions", "shares.csv")

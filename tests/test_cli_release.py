@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import askance as ask
-from askance.cli.app import main
 from askance.releases.mean_operator_release import MeanOperatorRelease
 
 ROWS = 2000
@@ -41,19 +40,6 @@ def place(tmp_path, monkeypatch):
     pyarrow.csv.write_csv(labels(RNG.permutation(ROWS)), "labels.csv")
     ask.Ledger.create("budget.ledger", "1", "1e-6", data_set="clinic")
     return tmp_path
-
-
-@pytest.fixture
-def run(capsys):
-    def run(*arguments):
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        assert "Traceback" not in captured.err
-        return int(ended.value.code or 0), captured.out, captured.err
-
-    return run
 
 
 def releasing(labels="labels.csv", out="mu.json", **options):

@@ -9,7 +9,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import askance as ask
-from askance.cli.app import main
 from askance.releases.counts_release import CountsRelease
 
 ROWS = 900
@@ -40,19 +39,6 @@ def place(tmp_path, monkeypatch):
     pyarrow.csv.write_csv(table(), "table.csv")
     ask.Ledger.create("budget.ledger", "2", "0.1", data_set="votes")
     return tmp_path
-
-
-@pytest.fixture
-def run(capsys):
-    def run(*arguments):
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        assert "Traceback" not in captured.err
-        return int(ended.value.code or 0), captured.out, captured.err
-
-    return run
 
 
 def releasing(data="votes.csv", *flags, out="counts.json", **options):

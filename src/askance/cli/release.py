@@ -69,7 +69,7 @@ def mean_operator(
         ids=public.ids,
     )
     done.write(out, overwrite=overwrite)
-    _print(done, book, out, as_json)
+    _print(done, "squared error, all values together", book, out, as_json)
 
 
 @release.command("counts")
@@ -139,10 +139,11 @@ def counts(
         people=found.people,
     )
     done.write(out, overwrite=overwrite)
-    _print_counts(done, book, out, as_json)
+    _print(done, "distortion: absolute errors of the proportions, all classes together", book, out, as_json)
 
 
-def _print_counts(done: "CountsRelease", book: object, out: Path, as_json: bool) -> None:
+def _print(done: "CountsRelease | MeanOperatorRelease", expected: str, book: object, out: Path, as_json: bool) -> None:
+    """Print what was released, and the error that was expected of every mechanism."""
     from askance.cli.output import console, print_json
 
     if as_json:
@@ -150,23 +151,10 @@ def _print_counts(done: "CountsRelease", book: object, out: Path, as_json: bool)
         return
     show = console().print
     show(f"{out}: {done}", markup=False)
-    show("\nexpected distortion: absolute errors of the proportions, all classes together", style="bold")
+    show(f"\nexpected {expected}", style="bold")
+    width = max(map(len, done.predicted), default=0)
     for name, error in sorted(done.predicted.items(), key=lambda item: item[1]):
-        show(f"  {name:<18} {error:.3g}{'  (taken)' * (name == done.mechanism)}", markup=False)
-    show(f"\n{book!r}", markup=False)
-
-
-def _print(done: "MeanOperatorRelease", book: object, out: Path, as_json: bool) -> None:
-    from askance.cli.output import console, print_json
-
-    if as_json:
-        print_json(done.to_dict() | {"written": str(out)})
-        return
-    show = console().print
-    show(f"{out}: {done}", markup=False)
-    show("\nexpected squared error, all values together", style="bold")
-    for name, error in sorted(done.predicted.items(), key=lambda item: item[1]):
-        show(f"  {name:<9} {error:.3g}{'  (taken)' * (name == done.mechanism)}", markup=False)
+        show(f"  {name:<{width}} {error:.3g}{'  (taken)' * (name == done.mechanism)}", markup=False)
     show(f"\n{book!r}", markup=False)
 
 

@@ -18,6 +18,7 @@ from askance.estimators.numbers import p_value
 from askance.estimators.ratio_diagnosis import SHIFTED, RatioDiagnosis, diagnose
 from askance.estimators.ratio_groups import Group, JudgedGroup, interval_frame, ratio_frame, split_groups
 from askance.estimators.ratio_intervals import bounded_interval
+from askance.estimators.ratio_parameters import check_parameters, checked_level
 from askance.estimators.released_bags import bags_of_release, told_by_counts
 from askance.estimators.saving import JsonModel
 from askance.estimators.summary import Summary, standard_errors
@@ -28,10 +29,6 @@ from askance.solvers.ratio_model import RatioEstimate, RatioModel
 
 Floats = NDArray[np.float64]
 
-METHODS = ("bag-classifier", "mmd")
-KERNELS = ("rbf", "laplace", "linear")
-SOLUTIONS = ("class", "paper")
-TARGETS = ("group", "population")
 
 # Frequencies. On 240 to 2,400 training rows (breast cancer, digits, Adult) the error of so many was within about 2% of
 # that of exact kernels: there is no size at which exact ones would be the better default, and they need the rows.
@@ -163,7 +160,7 @@ class RatioEstimator(JsonModel, BaseEstimator):  # type: ignore[misc]
             The variances (bags, or bags x classes) or covariances (bags x classes x classes) of the proportions about
             the true ones.
         """
-        self._check_parameters()
+        check_parameters(self)
         classes = self.classes
         if isinstance(X, Release):
             X, bags, proportions, noise, known = bags_of_release(X, bags, proportions, noise)
@@ -237,18 +234,6 @@ class RatioEstimator(JsonModel, BaseEstimator):  # type: ignore[misc]
                 f"on the bag, and so may the ratios of new groups. {remedy} less on which bag a row is in."
             )
 
-    def _check_parameters(self) -> None:
-        for name, known in (("method", METHODS), ("solution", SOLUTIONS), ("target", TARGETS)):
-            if not _is_one(getattr(self, name), *known):
-                raise InvalidInput(f"{name}={getattr(self, name)!r}", f"one of {', '.join(known)}")
-        if not callable(self.kernel) and not _is_one(self.kernel, *KERNELS):
-            raise InvalidInput(f"kernel={self.kernel!r}", f"one of {', '.join(KERNELS)}, or a function k(A, B)")
-        if not _is_one(self.bandwidth, "auto") and not _positive(self.bandwidth):
-            raise InvalidInput(f"bandwidth={self.bandwidth!r}", "'auto' or a positive number")
-        if not _is_one(self.features, "auto", "exact") and not _whole(self.features):
-            raise InvalidInput(f"features={self.features!r}", "'auto', 'exact' or a number of at least 1")
-        _checked_level(self.level)
-
     # -- using the model -----------------------------------------------------------------------------
 
     def predict(self, X: Any, groups: Any = None) -> Any:
@@ -300,7 +285,7 @@ class RatioEstimator(JsonModel, BaseEstimator):  # type: ignore[misc]
         Groups are in the order of their sorted names; a shift is warned of.
         """
         check_is_fitted(self, "model_")
-        level = _checked_level(self.level if level is None else level)
+        level = checked_level(self.level if level is None else level)
         several = self._groups(X, groups)
         found = [self._estimate(group.rows) for group in several]
         ends = self._intervals(found, level)
@@ -320,7 +305,7 @@ class RatioEstimator(JsonModel, BaseEstimator):  # type: ignore[misc]
 
     def summary(self, X: Any, level: float | None = None) -> Summary:
         """Return the ratios of one group, their standard errors and intervals as a table."""
-        level = _checked_level(self.level if level is None else level)
+        level = checked_level(self.level if level is None else level)
         found = self.estimate(X)
         errors = standard_errors(self._covariance(found))
         nothing = np.full(len(errors), math.nan)
@@ -401,21 +386,3 @@ def _generator(random_state: Any) -> np.random.Generator:
     if isinstance(random_state, np.random.Generator):
         return random_state
     return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
-
-
-def _is_one(value: Any, *known: str) -> bool:
-    return isinstance(value, str) and value in known
-
-
-def _whole(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 1)
-
-
-def _positive(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(0 < value < math.inf)
-
-
-def _checked_level(level: Any) -> float:
-    if not (_positive(level) and level < 1):
-        raise InvalidInput(f"level={level!r}", "a confidence level between 0 and 1, such as 0.95")
-    return float(level)

@@ -14,7 +14,7 @@ cross-validation, are fitted at once: their products with the tables are one mat
 """
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from askance.solvers.spread_posterior import Moments
 from askance.solvers.spread_prior import column_variances
 
 Floats = NDArray[np.float64]
+Kind = TypeVar("Kind", bound="CollapsedLikelihood")
 
 _TINY = 1e-300
 _LEAST_CURVATURE = 0.01
@@ -117,17 +118,19 @@ class CollapsedLikelihood:
         # About the centre: what is far from zero would have no digits left.
         about: Any = np.subtract(mean, self.centre, out=np.empty(mean.shape, np.float32), casting="same_kind")
         tables = Moments(about, variance.astype(np.float32))
-        copy: CollapsedLikelihood = object.__new__(CollapsedLikelihood)
-        vars(copy).update(vars(self) | {"features": tables, "centre": np.zeros_like(self.centre), "rough": True})
-        return copy
+        return self.changed(CollapsedLikelihood, features=tables, centre=np.zeros_like(self.centre), rough=True)
 
     def thinned(self, most: int) -> Self:
         """The same with reports left out at equal distances, so that at most so many are left."""
         every = -(-len(self.label_likelihood) // most)
         mean, variance = self.features
         tables = Moments(mean[::every], variance if len(variance) == 1 else variance[::every])
-        copy: Self = object.__new__(type(self))
-        vars(copy).update(vars(self) | {"features": tables, "label_likelihood": self.label_likelihood[::every]})
+        return self.changed(type(self), features=tables, label_likelihood=self.label_likelihood[::every])
+
+    def changed(self, kind: type[Kind], **changes: Any) -> Kind:
+        """The same as a likelihood of this kind, with some fields changed; what follows from fields is kept."""
+        copy = object.__new__(kind)
+        vars(copy).update(vars(self) | changes)
         return copy
 
     # -- one evaluation ------------------------------------------------------------------------------

@@ -25,9 +25,7 @@ class JointLikelihood(CollapsedLikelihood):
     @classmethod
     def of(cls, likelihood: CollapsedLikelihood) -> "JointLikelihood":
         """The same reports, with correlated logits."""
-        made: JointLikelihood = object.__new__(cls)
-        vars(made).update(vars(likelihood))
-        return made
+        return likelihood.changed(cls)
 
     def log_likelihood(self, theta: Floats) -> Floats:
         """Of each report, n x sets."""

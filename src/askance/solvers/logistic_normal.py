@@ -6,8 +6,8 @@ and E[Phi(z / s)] = Phi(mean / sqrt(s^2 + variance)) exactly. So the integral is
 Many classes: softmax of mean_k / sqrt(1 + (pi/8) c variance_k), the logits taken about their average over classes.
 c = 2K / (K-1) makes the variance of a difference of two logits right when classes are exchangeable; at K = 2 that is
 MacKay's probit approximation of the two-class integral. Probabilities are off by 0.01 where logits have variance 0.3,
-and by 0.03 to 0.05 where it is 1 to 2: enough to choose a ridge and to start from. What is reported comes from
-:mod:`~askance.solvers.softmax_normal`, which is as slow as it is exact.
+and by 0.03 to 0.05 where it is 1 to 2: enough to choose a ridge and to start from. Fits that are
+reported take the integral of :mod:`~askance.solvers.softmax_normal`, which costs more.
 """
 
 from typing import NamedTuple

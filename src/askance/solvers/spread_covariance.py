@@ -20,7 +20,8 @@ _ROWS = 10_000  # from which the curvature for three or more classes is estimate
 def sandwich(likelihood: CollapsedLikelihood, theta: Floats, ridge: float) -> tuple[Floats, Floats]:
     """Return the covariance of the free parameters, and the share of each one's curvature that is the ridge's.
 
-    Free parameters are theta itself (1 x p) for two classes, and for more the rows against the first class, flattened.
+    Free parameters are theta itself (1 x p) for two classes. For more they are the rows against the first class,
+    flattened, and the likelihood is to be the joint one.
     Without intercept its places are kept, and zero.
     """
     free = theta if likelihood.rows == 1 else theta[1:] - theta[:1]
