@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 import askance as ask
-from askance.models.chain_features import EDGE, SHIFTS, context_features
-from askance.papers.tagged_corpora import TaggedCorpus
+from askance.learning.counting.chain_features import EDGE, SHIFTS, context_features
+from askance.papers.data.tagged_corpora import TaggedCorpus
 from benchmarks import Measurement
 from benchmarks._peers import PeersUnavailable, environment, run
 

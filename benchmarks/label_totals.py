@@ -3,7 +3,7 @@
 Adult is pooled and split anew at random, two thirds to learn from and one to test on, seed 0: the ridge's rule was
 tried out on the split that the file is shipped with. Features are public: numbers standardised (capital gain and loss
 as log(1 + x)), categories as indicators of their levels, each row divided by its 2-norm. The ridge is "auto": a penalty
-by direction that follows from the noise's variance and the features (askance.estimators.noise_ridge); no label is
+by direction that follows from the noise's variance and the features (askance.learning.totals.noise_ridge); no label is
 looked at for it. Accuracies are means over 10 releases, for one split.
 """
 
@@ -17,7 +17,7 @@ from sklearn.linear_model import LogisticRegression
 
 import askance as ask
 from askance.errors import InvalidInput
-from askance.papers.labelled_sets import LabelledSet, adult
+from askance.papers.data.labelled_sets import LabelledSet, adult
 from benchmarks import Measurement, _label_proportions, best_seconds
 from benchmarks._peers import PeersUnavailable, environment, run
 

@@ -11,12 +11,12 @@ import pyarrow.dataset as arrow_dataset
 from sklearn.metrics import r2_score
 
 import askance as ask
-from askance.engines.local import LocalEngine
-from askance.estimators.records import NumericColumns, records_of
-from askance.papers.data_sets import DataSet, housing
+from askance.engines.local.engine import LocalEngine
+from askance.learning.face.release_records import NumericColumns, records_of
+from askance.learning.numbers.second_moments import HiddenRows, SecondMoments
+from askance.papers.data.data_sets import DataSet, housing
 from askance.releases.header import Header, Question
 from askance.releases.writer import ReleaseWriter
-from askance.statistics.second_moments import HiddenRows, SecondMoments
 from benchmarks import Measurement, best_seconds
 from benchmarks._peers import PeersUnavailable, environment, run
 

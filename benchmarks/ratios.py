@@ -33,8 +33,8 @@ from sklearn.datasets import load_breast_cancer, load_digits
 
 import askance as ask
 from askance.errors import AskanceWarning
-from askance.papers.ratio_sets import census, higgs
-from askance.releases.simplex import whole_counts
+from askance.papers.data.ratio_sets import census, higgs
+from askance.solvers.simplex import whole_counts
 from benchmarks import Measurement, best_seconds
 from benchmarks._peers import PeersUnavailable, environment, run
 

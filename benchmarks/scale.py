@@ -15,9 +15,9 @@ import pyarrow.dataset as ds
 
 import askance as ask
 from askance.engines.base import Engine
-from askance.engines.local import LocalEngine
+from askance.engines.local.engine import LocalEngine
 from askance.errors import AskanceError
-from askance.estimators.records import NumericColumns, records_of
+from askance.learning.face.release_records import NumericColumns, records_of
 from askance.releases.header import Covariate, Header, Question
 from askance.releases.release import Release, read_release
 from askance.releases.writer import ReleaseWriter
@@ -40,7 +40,7 @@ def local() -> Iterator[Engine]:
 def dask(workers: int = 2) -> Iterator[Engine]:
     from distributed import Client, LocalCluster
 
-    from askance.engines.dask import DaskEngine
+    from askance.engines.dask.engine import DaskEngine
 
     quiet = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
     with (
@@ -52,7 +52,7 @@ def dask(workers: int = 2) -> Iterator[Engine]:
 
 @contextmanager
 def spark() -> Iterator[Engine]:
-    from askance.engines.spark import SparkEngine
+    from askance.engines.spark.engine import SparkEngine
 
     engine = SparkEngine.start("local[2]")
     try:

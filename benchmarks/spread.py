@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 
 import askance as ask
 from askance.errors import InvalidInput
-from askance.papers.data_sets import found
+from askance.papers.data.data_sets import found
 from benchmarks import Measurement, best_seconds
 
 SEEDS = range(10)

@@ -14,13 +14,13 @@ from pathlib import Path
 import numpy as np
 
 from askance.errors import InvalidInput
-from askance.models.counted_regions import Corpus, Regions, count_tags, labelled
-from askance.models.node_model import NodeModel
-from askance.models.token_features import TokenFeatures
-from askance.papers.tagged_corpora import TaggedCorpus, web_treebank
-from askance.solvers.count_beam import beam_posteriors
-from askance.solvers.count_moments import fit_moments
-from askance.solvers.node_tagger import PASSES, Progress, hybrid_passes, marginal_passes
+from askance.learning.counting.count_moments import fit_moments
+from askance.learning.counting.counted_regions import Corpus, Regions, count_tags, labelled
+from askance.learning.counting.node_fit import PASSES, Progress, hybrid_passes, marginal_passes
+from askance.learning.counting.node_model import NodeModel
+from askance.learning.counting.token_features import TokenFeatures
+from askance.papers.data.tagged_corpora import TaggedCorpus, web_treebank
+from askance.papers.linear_moments.count_beam import beam_posteriors
 from benchmarks import Measurement, _tagging_chain
 from benchmarks._peers import PeersUnavailable, environment, run
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from askance.channels.design_per_row import DesignPerRow
-from askance.channels.finite import FiniteChannel, FiniteLaw, Identity
-from askance.channels.randomized_response import RandomizedResponse
-from askance.channels.surveys import (
+from askance.channels.labels.design_per_row import DesignPerRow
+from askance.channels.labels.finite import FiniteChannel, FiniteLaw, Identity
+from askance.channels.labels.randomized_response import RandomizedResponse
+from askance.channels.labels.surveys import (
     Crosswise,
     ForcedResponse,
     Kuk,

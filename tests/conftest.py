@@ -1,13 +1,10 @@
-"""What all tests share: matplotlib without a screen, the folder of helpers on the path, and the command line."""
+"""What all tests share: matplotlib without a screen, and the command line."""
 
 import os
-import sys
-from pathlib import Path
 
 import pytest
 
 os.environ.setdefault("MPLBACKEND", "Agg")
-sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 from askance.entropy.bits import GeneratorBits
-from askance.releases.balanced_counts import (
+from askance.mechanisms.counts.balanced_counts import (
     BalancedGaussian,
     TruncatedLaplace,
 )

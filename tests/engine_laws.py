@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import askance as ask
-from askance.engines.local import LocalEngine
+from askance.engines.local.engine import LocalEngine
 from askance.engines.privatizing import privatize_on
-from askance.estimators.records import NumericColumns, records_of
+from askance.learning.face.release_records import NumericColumns, records_of
 from askance.releases.header import Covariate, Header, Question
 from askance.statistics.features import FeatureMoments
 

@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from askance.arrays import Codes
 from askance.channels.columns import NOT_ARROW, Column, as_column, comparable, plain_values, some_rows
-from askance.entropy.compiled import compiled
-from askance.entropy.draws import Codes, code_type
+from askance.compiled import compiled
+from askance.entropy.draws import code_type
 from askance.errors import InvalidInput
 
 Label = str | int | float | bool

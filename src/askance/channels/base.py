@@ -10,9 +10,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from askance.arrays import Codes
 from askance.channels.alphabet import Label
 from askance.channels.guarantee import Guarantee
-from askance.entropy.draws import Codes
 
 Spec = dict[str, Any]
 

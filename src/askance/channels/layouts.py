@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from askance.entropy.compiled import compiled
+from askance.compiled import compiled
 from askance.errors import InvalidInput
 
 Reports = NDArray[np.unsignedinteger]

@@ -4,22 +4,15 @@ from collections.abc import Mapping
 from inspect import signature
 from typing import Any
 
-from askance.channels.additive_noise import GaussianNoise, LaplaceNoise
-from askance.channels.coordinate_release import CoordinateRelease
-from askance.channels.design_per_row import DesignPerRow
-from askance.channels.feature_channel import FeatureChannel
-from askance.channels.finite import FiniteChannel, FiniteLaw, Identity
-from askance.channels.per_coordinate import PerCoordinate
-from askance.channels.per_value_flip import PerValueFlip
-from askance.channels.priv_unit import PrivUnit
-from askance.channels.private_number import PrivateNumber
-from askance.channels.private_row import PrivateRow
-from askance.channels.randomized_response import RandomizedResponse
-from askance.channels.region_counts import RegionCounts
-from askance.channels.row_channel import RowChannel
-from askance.channels.sampled_coordinates import SampledCoordinates
-from askance.channels.state_flip import StateFlip
-from askance.channels.surveys import (
+from askance.channels.attributes.additive_noise import GaussianNoise, LaplaceNoise
+from askance.channels.attributes.feature_channel import FeatureChannel
+from askance.channels.attributes.per_coordinate import PerCoordinate
+from askance.channels.attributes.row_channel import RowChannel
+from askance.channels.attributes.state_flip import StateFlip
+from askance.channels.labels.design_per_row import DesignPerRow
+from askance.channels.labels.finite import FiniteChannel, FiniteLaw, Identity
+from askance.channels.labels.randomized_response import RandomizedResponse
+from askance.channels.labels.surveys import (
     Crosswise,
     ForcedResponse,
     Kuk,
@@ -28,10 +21,17 @@ from askance.channels.surveys import (
     UnrelatedQuestion,
     Warner,
 )
-from askance.channels.triple_release import TripleRelease
+from askance.channels.region_counts import RegionCounts
+from askance.channels.rows.coordinate_release import CoordinateRelease
+from askance.channels.rows.per_value_flip import PerValueFlip
+from askance.channels.rows.priv_unit import PrivUnit
+from askance.channels.rows.private_number import PrivateNumber
+from askance.channels.rows.private_row import PrivateRow
+from askance.channels.rows.sampled_coordinates import SampledCoordinates
+from askance.channels.rows.triple_release import TripleRelease
+from askance.channels.rows.vectors import RowMechanism
+from askance.channels.rows.window_release import WindowRelease
 from askance.channels.value import SPEC_VERSION, ChannelValue
-from askance.channels.vectors import RowMechanism
-from askance.channels.window_release import WindowRelease
 from askance.errors import InvalidInput
 
 FINITE_CHANNELS: tuple[type[FiniteLaw], ...] = (

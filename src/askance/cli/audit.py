@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from askance.planning.audit_report import AuditReport
+    from askance.planning.auditing.audit_report import AuditReport
     from askance.releases.header import Header
 
 
@@ -31,7 +31,7 @@ def audit(
     Ends with 0 if all channels pass, 1 if one fails, 2 if the input cannot be used.
     """
     from askance.cli.output import print_json
-    from askance.planning.audit import audit as audit_channel
+    from askance.planning.auditing.channel_audit import audit as audit_channel
 
     header = _header(study_or_release)
     questions = header.questions
@@ -67,7 +67,7 @@ def _print(reports: "dict[str, AuditReport]", passed: bool, error_rate: float) -
     from rich.table import Table
 
     from askance.cli.output import console
-    from askance.planning.audit_report import AttributeAudit
+    from askance.planning.auditing.audit_report import AttributeAudit
 
     table = Table(
         "question", "design", "epsilon promised", "enumerated", "sampled at least", "checks", "smallest p", ""

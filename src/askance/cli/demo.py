@@ -93,7 +93,7 @@ def true_values(truth: "pa.Table") -> dict[str, float]:
     """What asking everybody directly would have found: the share of "yes", and ordinary logistic regression."""
     import numpy as np
 
-    from askance.estimators.indirect_classifier import IndirectClassifier
+    from askance.learning.answers.indirect_classifier import IndirectClassifier
 
     answers = np.array(truth["malignant"].to_pylist())
     features = np.column_stack([truth[name].to_numpy() for name in _COVARIATES])
@@ -111,9 +111,9 @@ def _make_folder(output: Path) -> None:
 
 
 def _plan(respondents: int) -> str:
-    from askance.channels.finite import Identity
-    from askance.channels.randomized_response import RandomizedResponse
-    from askance.planning.plan import plan
+    from askance.channels.labels.finite import Identity
+    from askance.channels.labels.randomized_response import RandomizedResponse
+    from askance.planning.study_plan import plan
 
     classes = ("no", "yes")
     designs: dict[str, Any] = {
@@ -127,10 +127,10 @@ def _plan(respondents: int) -> str:
 def _write_study(output: Path, truth: "pa.Table") -> tuple[Path, Path]:
     from pyarrow import csv
 
-    from askance.channels.randomized_response import RandomizedResponse
+    from askance.channels.labels.randomized_response import RandomizedResponse
+    from askance.files.targets import write_text
     from askance.releases.declarations import Covariate, Question
     from askance.releases.study import Study
-    from askance.reports.writing import write_text
 
     asked = Question("malignant", RandomizedResponse(("no", "yes"), epsilon=EPSILON), "Was your tumour malignant?")
     covariates = tuple(Covariate(name, "number") for name in _COVARIATES)
@@ -153,7 +153,7 @@ def _privatize(study_file: Path, answers: Path, release_file: Path) -> tuple[Pat
 
 
 def _audit(study_file: Path) -> tuple[str, bool]:
-    from askance.planning.audit import audit
+    from askance.planning.auditing.channel_audit import audit
     from askance.releases.study import Study
 
     audited = audit(Study.read(study_file).questions[0].channel, draws=400_000, error_rate=1e-6)
@@ -162,8 +162,8 @@ def _audit(study_file: Path) -> tuple[str, bool]:
 
 def _fit(release_file: Path, method: str, output: Path) -> "Report":
     from askance.releases.release import read_release
-    from askance.reports.analysis import analyse
     from askance.reports.html import write_report
+    from askance.workflows.answer_analysis import analyse
 
     target = output / "report.html"
     command = f'askance fit {release_file} --formula "{FORMULA}" --report {target}'
@@ -186,8 +186,8 @@ def estimates(report: "Report", *, naive: bool = False) -> dict[str, Sequence[fl
 
 
 def _side_by_side(known: Mapping[str, float], marginal: "Report", moments: "Report") -> list[str]:
-    from askance.estimators.aligned import aligned
-    from askance.estimators.numbers import number
+    from askance.reports.number_format import number
+    from askance.reports.text_table import aligned
 
     likely, unbiased, naive = estimates(marginal), estimates(moments), estimates(marginal, naive=True)
     rows, inside = [], 0

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from askance.engines.base import Engine
     from askance.releases.header import Question
     from askance.releases.release import Release
-    from askance.reports.analysis import Analysis
-    from askance.reports.numbers import NumberAnalysis
+    from askance.workflows.answer_analysis import Analysis
+    from askance.workflows.number_analysis import NumberAnalysis
 
 _FOR_CHOICES = ("method", "covariance")  # options that hidden numbers have no use for
 
@@ -97,12 +97,12 @@ def fit(
     from askance.cli.fit_totals import fit_totals
     from askance.cli.output import print_json, say
     from askance.engines.base import running
-    from askance.engines.local import LocalEngine
+    from askance.engines.local.engine import LocalEngine
     from askance.errors import InvalidInput
+    from askance.files.targets import check_target
     from askance.releases.study import Study
-    from askance.reports.collected import Wanted, open_reports
     from askance.reports.text import report_text
-    from askance.reports.writing import check_target
+    from askance.workflows.collected_reports import Wanted, open_reports
 
     penalty = _ridge(ridge)
     _check_level(level)
@@ -171,8 +171,8 @@ def fit(
 def _analyse(
     release: "Release", asked: "Question", engine: "Engine", options: dict[str, Any]
 ) -> "Analysis | NumberAnalysis":
-    from askance.reports.analysis import analyse
-    from askance.reports.numbers import analyse_numbers
+    from askance.workflows.answer_analysis import analyse
+    from askance.workflows.number_analysis import analyse_numbers
 
     if asked.hides_numbers:
         return analyse_numbers(release, engine=engine, **options)
@@ -192,8 +192,8 @@ def _refuse_options_for_choices(context: typer.Context, asked: "Question") -> No
 
 
 def _write(done: "Analysis | NumberAnalysis", report: Path | None, save: Path | None) -> list[Path]:
+    from askance.files.targets import write_text
     from askance.reports.html import write_report
-    from askance.reports.writing import write_text
 
     if report is not None:
         write_report(report, done.report, overwrite=True)  # whether it may be replaced was checked before
@@ -244,7 +244,7 @@ def _command(data: str, **options: Any) -> str:
 
 
 def _how_to_add_a_formula(asked: "Question", covariates: Any) -> str:
-    from askance.estimators.formula import in_formula
+    from askance.learning.face.formula import in_formula
 
     names = [in_formula(c.name) if c.type == "number" else f"C({in_formula(c.name)})" for c in covariates]
     if len(asked.sources) > 1:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
-    from askance.estimators.spread_classifier import SpreadClassifier
+    from askance.learning.records.spread_classifier import SpreadClassifier
     from askance.releases.header import Question
     from askance.releases.release import Release
     from askance.releases.row_reports import RowReports
@@ -29,9 +29,9 @@ def fit_features(
 ) -> None:
     """Fit a classifier of a question's attributes, and print it."""
     from askance.cli.output import print_json, say
-    from askance.cli.warned import noted
+    from askance.cli.remarks import noted
+    from askance.files.targets import write_text
     from askance.releases.row_reports import read_row_reports
-    from askance.reports.writing import write_text
 
     _refuse_options(context, asked)
     told = read_row_reports(release, asked.name, label)
@@ -74,7 +74,7 @@ def _refuse_options(context: typer.Context, asked: "Question") -> None:
 def _fitted(told: "RowReports", ridge: str | float) -> "SpreadClassifier":
     import pandas as pd
 
-    from askance.estimators.spread_classifier import SpreadClassifier
+    from askance.learning.records.spread_classifier import SpreadClassifier
 
     names = told.channel.columns
     features = told.features if names is None else pd.DataFrame(told.features, columns=list(names))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 if TYPE_CHECKING:
-    from askance.estimators.count_tagger import CountTagger
+    from askance.learning.counting.count_tagger import CountTagger
 
 
 def fit_tagger(
@@ -24,10 +24,10 @@ def fit_tagger(
     """Learn a tagger from a release of regions, and print how it fits."""
     from askance.cli.output import print_json, say
     from askance.errors import InvalidInput
-    from askance.estimators.count_tagger import CountTagger
+    from askance.files.targets import write_text
+    from askance.learning.counting.count_tagger import CountTagger
     from askance.releases.region_release import RegionRelease
-    from askance.releases.sentences import read_sentences
-    from askance.reports.writing import write_text
+    from askance.tables.sentences import read_sentences
 
     release = RegionRelease.read(data)
     if sentences is not None:
@@ -60,9 +60,9 @@ def tag(
 ) -> None:
     """Tag sentences with a tagger that was learned from counts."""
     from askance.cli.output import say
-    from askance.estimators.count_tagger import CountTagger
-    from askance.releases.sentences import read_sentences
-    from askance.reports.writing import check_target, write_text
+    from askance.files.targets import check_target, write_text
+    from askance.learning.counting.count_tagger import CountTagger
+    from askance.tables.sentences import read_sentences
 
     if out is not None:
         check_target(out, overwrite=overwrite, inputs=(model, text))
@@ -79,7 +79,7 @@ def tag(
 def _tagged(sentences: Any, tags: list[list[str]], form: str) -> str:
     import json
 
-    from askance.releases.sentences import conllu_text
+    from askance.tables.sentences import conllu_text
 
     if form == "conllu":
         return conllu_text(sentences, tags)

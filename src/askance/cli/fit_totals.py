@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
-    from askance.estimators.mean_operator_classifier import MeanOperatorClassifier
+    from askance.learning.totals.mean_operator_classifier import MeanOperatorClassifier
     from askance.releases.mean_operator_release import MeanOperatorRelease
 
 
@@ -25,8 +25,8 @@ def fit_totals(
     """Fit a classifier to a released mean operator and the features that belong to it, and print it."""
     from askance.cli.output import print_json, say
     from askance.errors import InvalidInput
+    from askance.files.targets import write_text
     from askance.releases.mean_operator_release import MeanOperatorRelease
-    from askance.reports.writing import write_text
 
     release = MeanOperatorRelease.read(data)
     if features is None or id_column is None:
@@ -54,9 +54,9 @@ def _fitted(
 ) -> "tuple[MeanOperatorClassifier, list[str]]":
     import pandas as pd
 
-    from askance.cli.warned import noted
-    from askance.estimators.mean_operator_classifier import MeanOperatorClassifier
-    from askance.releases.people import PeopleFeatures
+    from askance.cli.remarks import noted
+    from askance.learning.totals.mean_operator_classifier import MeanOperatorClassifier
+    from askance.tables.people import PeopleFeatures
 
     public = PeopleFeatures.read(path, id_column, release.columns)
     release.check_features(public.ids, public.columns, public.values)

@@ -22,7 +22,7 @@ def create(
     Its first release fixes whose labels it is for, by a digest of the row identifiers.
     """
     from askance.cli.output import say
-    from askance.releases.ledger import Ledger
+    from askance.mechanisms.ledger import Ledger
 
     say(f"made {Ledger.create(path, epsilon, delta, data_set=data_set)!r}")
 
@@ -34,7 +34,7 @@ def show(
 ) -> None:
     """Print what was spent, on what, and what is left."""
     from askance.cli.output import console, print_json
-    from askance.releases.ledger import Ledger
+    from askance.mechanisms.ledger import Ledger
 
     book = Ledger(path)
     if as_json:

@@ -8,7 +8,7 @@ import typer
 from askance.cli.fit_options import was_given
 
 if TYPE_CHECKING:
-    from askance.estimators.ratio_estimator import RatioEstimator
+    from askance.learning.ratios.ratio_estimator import RatioEstimator
 
 _FORMATS = (".png", ".svg", ".pdf")
 _OF_TRAINING = ("bags", "proportions", "bag", "columns", "method", "seed")
@@ -62,11 +62,11 @@ def ratios(
     import pandas as pd
 
     from askance.cli.output import print_json, say, warn
-    from askance.cli.warned import noted
+    from askance.cli.remarks import noted
     from askance.errors import InvalidInput
-    from askance.releases.groups import GroupedRows
-    from askance.reports.ratios import RatioTable, ratio_plot, save_plot
-    from askance.reports.writing import check_target, write_text
+    from askance.files.targets import check_target, write_text
+    from askance.learning.ratios.ratio_report import RatioTable, ratio_plot, save_plot
+    from askance.tables.groups import GroupedRows
 
     inputs = [path for path in (new, bags, proportions, model) if path is not None]
     for target_file in (out, plot, save):
@@ -131,8 +131,8 @@ def _fitted(
 ) -> "RatioEstimator":
     import pandas as pd
 
-    from askance.estimators.ratio_estimator import RatioEstimator
-    from askance.releases.groups import GroupedRows
+    from askance.learning.ratios.ratio_estimator import RatioEstimator
+    from askance.tables.groups import GroupedRows
 
     told, classes = _proportions(proportions, bag)
     rows = GroupedRows.read(bags, bag, columns)
@@ -146,7 +146,7 @@ def _proportions(path: Path, bag: str) -> tuple[Any, Any]:
     from dataclasses import replace
 
     from askance.releases.counts_release import CountsRelease
-    from askance.releases.groups import GroupTable
+    from askance.tables.groups import GroupTable
 
     if path.suffix.lower() == ".json":
         counts = CountsRelease.read(path)
@@ -157,8 +157,8 @@ def _proportions(path: Path, bag: str) -> tuple[Any, Any]:
 
 def _loaded(path: Path) -> "RatioEstimator":
     from askance.errors import InvalidInput
-    from askance.estimators.ratio_estimator import RatioEstimator
-    from askance.estimators.saving import load_model
+    from askance.learning.face.saving import load_model
+    from askance.learning.ratios.ratio_estimator import RatioEstimator
 
     loaded = load_model(path)
     if not isinstance(loaded, RatioEstimator):

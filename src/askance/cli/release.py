@@ -47,10 +47,10 @@ def mean_operator(
     One person's label is protected; features and identifiers are taken to be known to both sides. The budget is spent
     before any noise is drawn. Whatever is refused spends nothing.
     """
-    from askance.releases.ledger import Ledger
+    from askance.files.targets import check_target
+    from askance.mechanisms.ledger import Ledger
     from askance.releases.mean_operator_release import release_mean_operator
-    from askance.releases.people import PeopleFeatures, read_labels
-    from askance.reports.writing import check_target
+    from askance.tables.people import PeopleFeatures, read_labels
 
     check_target(out, overwrite=overwrite, inputs=(labels, features, ledger))
     book = Ledger(ledger)
@@ -110,10 +110,10 @@ def counts(
     nothing.
     """
     from askance.errors import InvalidInput
-    from askance.releases.counted_people import CountedPeople, count_people, read_count_table
+    from askance.files.targets import check_target
+    from askance.mechanisms.ledger import Ledger
     from askance.releases.counts_release import release_counts
-    from askance.releases.ledger import Ledger
-    from askance.reports.writing import check_target
+    from askance.tables.counted_people import CountedPeople, count_people, read_count_table
 
     if counted == (label is not None) or (counted and id_column is not None):
         raise InvalidInput(

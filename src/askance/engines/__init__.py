@@ -1,0 +1,5 @@
+"""Where sums run: this process, Dask, Spark; a folder each."""
+
+from askance.lazy import public_names
+
+__getattr__, __dir__, __all__ = public_names(__name__)

@@ -19,7 +19,7 @@ import pyarrow as pa
 from askance.engines.base import Job
 from askance.engines.sources import PARTITION_ROWS, concatenate
 from askance.errors import AskanceError
-from askance.releases.columns import conform_columns
+from askance.releases.declared_columns import conform_columns
 from askance.releases.header import Header
 from askance.releases.partition import TablePartition
 from askance.statistics.base import Records, Statistic

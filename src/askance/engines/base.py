@@ -48,9 +48,9 @@ class Engine(Protocol):
 
 # Name -> module and class. Each module is the only one that imports its engine, and does so when it is asked for.
 _BY_NAME = {
-    "local": ("askance.engines.local", "LocalEngine"),
-    "dask": ("askance.engines.dask", "DaskEngine"),
-    "spark": ("askance.engines.spark", "SparkEngine"),
+    "local": ("askance.engines.local.engine", "LocalEngine"),
+    "dask": ("askance.engines.dask.engine", "DaskEngine"),
+    "spark": ("askance.engines.spark.engine", "SparkEngine"),
 }
 
 

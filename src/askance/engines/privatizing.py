@@ -12,13 +12,14 @@ import pyarrow.parquet as pq
 
 from askance.engines.base import Engine
 from askance.errors import InvalidInput, ReleaseError
-from askance.releases.columns import Fault, refuse
+from askance.files.location import StrPath
 from askance.releases.header import Header
 from askance.releases.privatizing import Privatized, check_files, hidden_or_faults
-from askance.releases.release import StrPath, read_release
+from askance.releases.release import read_release
 from askance.releases.study import Study
-from askance.releases.tables import DataFile, open_data
 from askance.releases.writer import ReleaseWriter, put_in_place, refuse_existing
+from askance.tables.columns import Fault, refuse
+from askance.tables.data_files import DataFile, open_data
 
 
 @dataclass(frozen=True)

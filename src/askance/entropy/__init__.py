@@ -1,1 +1,5 @@
 """Crypto-grade bits and exact draws from them."""
+
+from askance.lazy import public_names
+
+__getattr__, __dir__, __all__ = public_names(__name__)

@@ -11,13 +11,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from askance.arrays import Floats
+from askance.compiled import compiled
 from askance.entropy.bits import BitSource
-from askance.entropy.compiled import compiled
 from askance.entropy.draws import BinarySampler
 from askance.entropy.thresholds import RESOLUTION, RESOLUTION_BITS, log_ratio, shares_within
 from askance.errors import Unidentifiable
-
-Floats = NDArray[np.float64]
 
 _FINE_BITS = RESOLUTION_BITS - 8
 _FINE = float(1 << _FINE_BITS)

@@ -1,7 +1,7 @@
 """Where random bits come from: the operating system for people, a seeded generator for simulations.
 
 Both sources hand out blocks of fresh, uniformly distributed bytes. The samplers in
-:mod:`askance.entropy.draws` cannot tell them apart, so what is tested with a seeded generator is
+``draws`` cannot tell them apart, so what is tested with a seeded generator is
 what runs on real answers.
 """
 

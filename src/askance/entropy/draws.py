@@ -2,7 +2,7 @@
 
 A report is decided by the first 8 (two reports) or 32 random bits; only when these fall exactly on the
 border between two outcomes are the remaining bits drawn, so every draw has the full 62-bit resolution
-of :mod:`askance.entropy.thresholds` at the price of one byte or one word.
+of ``thresholds`` at the price of one byte or one word.
 """
 
 from abc import ABC, abstractmethod
@@ -14,12 +14,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from askance.arrays import Codes
+from askance.compiled import compiled
 from askance.entropy.bits import BLOCK_BYTES, BitSource
-from askance.entropy.compiled import compiled
 from askance.entropy.thresholds import RESOLUTION_BITS
 from askance.errors import InvalidInput
-
-Codes = NDArray[np.unsignedinteger] | NDArray[np.signedinteger]
 
 _FIRST_BYTE_SHIFT = RESOLUTION_BITS - 8
 _TIE_BYTES = BLOCK_BYTES >> 3  # one answer in 256 ties and needs 8 more bytes: a thirty-second would do

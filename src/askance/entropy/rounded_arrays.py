@@ -1,4 +1,4 @@
-"""Rounded noise for whole arrays: as exact as :mod:`askance.entropy.rounded_noise`, and a thousand times as fast.
+"""Rounded noise for whole arrays: as exact as ``rounded_noise``, and a thousand times as fast.
 
 Each uniform number begins with 64 random bits. What is computed from these in double precision is off by less than a
 known allowance, so that it rounds to the right whole number unless it lies that close to the border between two. Only
@@ -13,11 +13,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from askance.arrays import Floats
 from askance.entropy.bits import BitSource
 from askance.entropy.random_bits import RandomIntegers
 from askance.entropy.rounded_noise import Bounds, NormalPair, rounded_sizes
 
-Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 Words = NDArray[np.uint64]
 

@@ -17,8 +17,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from askance.compiled import compiled
 from askance.entropy.bits import BLOCK_BYTES, BitSource
-from askance.entropy.compiled import compiled
 
 _COINS = BLOCK_BYTES // 8  # one 64-bit word a coin
 _WORDS = BLOCK_BYTES // 4

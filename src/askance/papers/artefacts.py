@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from askance.releases.atomic import written_whole
+from askance.files.atomic import written_whole
 from askance.reports.colours import GREY, INK
 
 if TYPE_CHECKING:

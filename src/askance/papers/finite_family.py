@@ -9,9 +9,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from askance.channels.finite import unbiasing_matrix
+from askance.arrays import Floats
+from askance.channels.labels.finite import unbiasing_matrix
 from askance.errors import AskanceError
-from askance.planning.efficiency import Floats, family_law
+from askance.planning.theory.efficiency import family_law
 
 _STEPS = 500
 _SETTLED = 1e-10

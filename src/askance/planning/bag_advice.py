@@ -16,14 +16,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from askance.arrays import Floats
 from askance.channels.alphabet import Alphabet, Label, as_labels
-from askance.channels.randomized_response import RandomizedResponse
+from askance.channels.labels.randomized_response import RandomizedResponse
 from askance.errors import InvalidInput, Unidentifiable
+from askance.mechanisms.budget import Budget, Number
 from askance.planning.bag_designs import WHAT_IS_COVERED, BagOption, Setting, designs, worked_out
-from askance.planning.ratio_error import equally_apart, measured_apart
-from askance.releases.budget import Budget, Number
-
-Floats = NDArray[np.float64]
+from askance.planning.theory.ratio_error import equally_apart, measured_apart
 
 TYPICAL_SEPARATION = 2.0
 

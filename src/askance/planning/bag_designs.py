@@ -8,14 +8,13 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from askance.arrays import Floats
 from askance.errors import Unidentifiable
-from askance.planning.ratio_error import expected_ratio_error
-from askance.releases.budget import Budget
-from askance.releases.count_mechanisms import Noise, best_noise
+from askance.mechanisms.budget import Budget
+from askance.mechanisms.counts.count_mechanisms import Noise, best_noise
+from askance.planning.theory.ratio_error import expected_ratio_error
 
-Floats = NDArray[np.float64]
 Membership = Literal["response", "exact", "public"]
 
 _TIMES = (1, 2, 4)  # bags for each class

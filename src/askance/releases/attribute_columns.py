@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from askance.channels.coordinate_law import CoordinateLaw, FiniteCoordinate
-from askance.channels.feature_channel import FeatureChannel
-from askance.releases.column_kinds import NumberColumn
+from askance.channels.attributes.coordinate_law import CoordinateLaw, FiniteCoordinate
+from askance.channels.attributes.feature_channel import FeatureChannel
 from askance.releases.declarations import Question
+from askance.tables.column_kinds import NumberColumn
 
 
 @dataclass(frozen=True)

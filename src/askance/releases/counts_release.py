@@ -9,26 +9,25 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 import askance
+from askance.arrays import Floats
 from askance.channels.alphabet import Label, as_labels
 from askance.channels.guarantee import Guarantee
 from askance.entropy.bits import BitSource, GeneratorBits
 from askance.errors import InvalidInput
-from askance.releases.budget import Budget, Number, written
-from askance.releases.count_mechanisms import Plan, choose, cost, from_parameters, to_parameters
-from askance.releases.count_noise import CountNoise
-from askance.releases.count_tables import CountTable, bag_names, read_counts
-from askance.releases.dirichlet_draws import PaperDirichlet
+from askance.mechanisms.budget import Budget, Number, written
+from askance.mechanisms.counts.count_mechanisms import Plan, choose, cost, from_parameters, to_parameters
+from askance.mechanisms.counts.count_noise import CountNoise
+from askance.mechanisms.counts.dirichlet_draws import PaperDirichlet
+from askance.mechanisms.counts.scaled_dirichlet import NAME as PAPER
+from askance.mechanisms.counts.scaled_dirichlet import Search
+from askance.mechanisms.ledger import Ledger
 from askance.releases.json_release import JsonRelease
-from askance.releases.ledger import Ledger
-from askance.releases.paying import paid_release
-from askance.releases.scaled_dirichlet import NAME as PAPER
-from askance.releases.scaled_dirichlet import Search
-from askance.releases.simplex import project_to_simplex
+from askance.releases.paid_release import paid_release
+from askance.solvers.simplex import project_to_simplex
+from askance.tables.count_tables import CountTable, bag_names, read_counts
 
-Floats = NDArray[np.float64]
 Mechanism = Literal[
     "auto", "discrete-laplace", "truncated-laplace", "discrete-gaussian", "laplace", "gaussian", "laplace-prior",
     "dirichlet", "scaled-dirichlet-paper",

@@ -1,47 +1,25 @@
 """What a study declares: its questions, each with a channel, and its covariates."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 
-from askance.channels.alphabet import Label, as_labels, listed
+from askance.channels.alphabet import Label, as_labels
+from askance.channels.attributes.feature_channel import FeatureChannel
+from askance.channels.attributes.row_channel import checked_columns
 from askance.channels.base import LabelChannel
-from askance.channels.design_per_row import DesignPerRow
-from askance.channels.feature_channel import FeatureChannel
-from askance.channels.finite import FiniteLaw
 from askance.channels.guarantee import Guarantee
-from askance.channels.private_number import PrivateNumber
-from askance.channels.private_row import PrivateRow
-from askance.channels.row_channel import checked_columns
+from askance.channels.labels.design_per_row import DesignPerRow
+from askance.channels.labels.finite import FiniteLaw
+from askance.channels.rows.private_number import PrivateNumber
+from askance.channels.rows.private_row import PrivateRow
 from askance.errors import InvalidInput
+from askance.tables.column_kinds import label_type
 
 COVARIATE_TYPES = ("number", "category")
-_LARGEST_WHOLE = 1 << 53  # beyond it two whole numbers may be the same double
-
-
-def label_type(labels: Iterable[Label], what: str) -> pa.DataType:
-    """Return the Arrow type of a column of labels; a column cannot mix text, numbers and truth values."""
-    labels = list(labels)
-    kinds = {type(label) for label in labels}
-    if kinds <= {int, float} and any(abs(label) > _LARGEST_WHOLE for label in labels):  # type: ignore[arg-type]
-        raise InvalidInput(
-            f"{what} has labels beyond 2^53: {listed(labels)}", "smaller numbers", "Write long codes as text."
-        )
-    for python_types, arrow in (
-        ({str}, pa.string()),
-        ({bool}, pa.bool_()),
-        ({int}, pa.int64()),
-        ({int, float}, pa.float64()),
-    ):
-        if kinds <= python_types:
-            return arrow
-    raise InvalidInput(
-        f"{what} has labels of several kinds: {listed(labels)}",
-        "all text, all numbers or all true/false",
-    )
 
 
 @dataclass(frozen=True)

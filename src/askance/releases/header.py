@@ -20,10 +20,10 @@ from askance.errors import InvalidInput, ReleaseError
 from askance.releases.declarations import Covariate as Covariate
 from askance.releases.declarations import Question as Question
 from askance.releases.declarations import check_names
+from askance.tables.data_files import METADATA_KEY
 
 FORMAT = "askance-release"
 VERSION = 1
-METADATA_KEY = b"askance"
 _COMPOSITION = "One person answers every question, so the levels of the questions add up."
 
 

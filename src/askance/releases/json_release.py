@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from askance.errors import ReleaseError
-from askance.releases.atomic import written_whole
+from askance.files.atomic import written_whole
 
 
 class JsonRelease(ABC):

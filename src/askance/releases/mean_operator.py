@@ -4,12 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from askance.channels.alphabet import Label, as_labels
 from askance.errors import InvalidInput
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,19 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 import askance
+from askance.arrays import Codes
 from askance.channels.alphabet import Alphabet, Label, as_labels
 from askance.channels.guarantee import Guarantee
 from askance.entropy.bits import BitSource, GeneratorBits
-from askance.entropy.draws import Codes
 from askance.errors import InvalidInput
-from askance.releases.budget import Budget, Number
-from askance.releases.digest import FeatureDigest
+from askance.mechanisms.budget import Budget, Number
+from askance.mechanisms.ledger import Ledger
+from askance.mechanisms.sums.label_sums import LabelSums, sum_by_label
+from askance.mechanisms.sums.mean_operator_mechanisms import Plan, choose
 from askance.releases.json_release import JsonRelease
-from askance.releases.label_sums import LabelSums, sum_by_label
-from askance.releases.ledger import Ledger
 from askance.releases.mean_operator import MeanOperator
-from askance.releases.mean_operator_mechanisms import Plan, choose
-from askance.releases.paying import paid_release
+from askance.releases.paid_release import paid_release
+from askance.tables.digest import FeatureDigest
 
 NEIGHBOURS = "data sets that differ in one label; features and the number of people are public"
 

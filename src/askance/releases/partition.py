@@ -8,7 +8,7 @@ from typing import ClassVar
 import pyarrow as pa
 
 from askance.errors import ReleaseError
-from askance.releases.location import UNREADABLE, Location, first_line
+from askance.files.location import UNREADABLE, Location, first_line
 
 
 class Partition(ABC):

@@ -12,28 +12,21 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from askance.channels.design_per_row import DesignPerRow
-from askance.channels.feature_channel import FeatureChannel
-from askance.channels.private_number import PrivateNumber
-from askance.channels.private_row import PrivateRow
+from askance.channels.attributes.feature_channel import FeatureChannel
+from askance.channels.labels.design_per_row import DesignPerRow
+from askance.channels.rows.private_number import PrivateNumber
+from askance.channels.rows.private_row import PrivateRow
 from askance.errors import InvalidInput
+from askance.files.location import StrPath
 from askance.releases.attribute_columns import attribute_rows
-from askance.releases.columns import (
-    Fault,
-    answer_columns,
-    check_present,
-    converted,
-    public_columns,
-    refuse,
-    report_column,
-    stored,
-)
 from askance.releases.declarations import Question
+from askance.releases.declared_columns import answer_columns, public_columns, report_column, stored
 from askance.releases.header import Header
-from askance.releases.release import Release, StrPath, read_release
+from askance.releases.release import Release, read_release
 from askance.releases.study import Study
-from askance.releases.tables import DataFile, open_data
 from askance.releases.writer import ReleaseWriter
+from askance.tables.columns import Fault, check_present, converted, refuse
+from askance.tables.data_files import DataFile, open_data
 
 
 @dataclass(frozen=True)
@@ -104,7 +97,7 @@ def privatize_file(
     out : path
         The release: written whole, or not at all.
     overwrite, rows_per_part
-        As for :class:`~askance.releases.writer.ReleaseWriter`.
+        As for :class:`~askance.releases.ReleaseWriter`.
     progress : callable, optional
         Called with bytes read and bytes in all.
 

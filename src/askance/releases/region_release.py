@@ -16,13 +16,12 @@ from askance.channels.alphabet import as_labels, listed
 from askance.channels.region_counts import RegionCounts
 from askance.channels.specs import channel_from_spec
 from askance.errors import AskanceError, InvalidInput, ReleaseError
-from askance.releases.atomic import written_whole
-from askance.releases.counted_region import CountedRegion, checked_sentences, is_writable
+from askance.files.atomic import written_whole
+from askance.files.location import StrPath
+from askance.tables.counted_region import CountedRegion, checked_sentences, is_writable
 
 FORMAT, VERSION = "askance-regions", 1
 METADATA_KEY = FORMAT.encode()
-
-StrPath = str | os.PathLike[str]
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,12 +14,12 @@ from pyarrow.fs import FileType
 
 from askance.channels.base import ReportChannel
 from askance.errors import InvalidInput, ReleaseError
-from askance.releases.columns import conform_reports
-from askance.releases.header import METADATA_KEY, Header, Question
-from askance.releases.location import UNREADABLE, Location, first_line
-from askance.releases.location import StrPath as StrPath
+from askance.files.location import UNREADABLE, Location, StrPath, first_line
+from askance.releases.declared_columns import conform_reports
+from askance.releases.header import Header, Question
 from askance.releases.partition import FilePartition, TablePartition
 from askance.releases.partition import Partition as Partition
+from askance.tables.data_files import METADATA_KEY
 
 _FOOTERS_AT_A_TIME = 16
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from askance.channels.feature_channel import FeatureChannel
-from askance.channels.finite import FiniteLaw
-from askance.channels.row_channel import RowChannel
+from askance.channels.attributes.feature_channel import FeatureChannel
+from askance.channels.attributes.row_channel import RowChannel
+from askance.channels.labels.finite import FiniteLaw
 from askance.errors import InvalidInput
 from askance.releases.header import Question
 from askance.releases.release import Release

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from askance.channels.attributes.feature_channel import FeatureChannel
+from askance.channels.attributes.per_coordinate import PerCoordinate
 from askance.channels.base import Spec
-from askance.channels.feature_channel import FeatureChannel
 from askance.channels.guarantee import Guarantee
-from askance.channels.per_coordinate import PerCoordinate
-from askance.channels.private_number import PrivateNumber
-from askance.channels.private_row import PrivateRow
+from askance.channels.rows.private_number import PrivateNumber
+from askance.channels.rows.private_row import PrivateRow
 from askance.errors import InvalidInput
 from askance.releases.declarations import Covariate, Question
 from askance.releases.header import Header

@@ -9,12 +9,12 @@ from inspect import Parameter, signature
 from typing import Any
 
 from askance.channels.alphabet import as_labels
-from askance.channels.design_per_row import DesignPerRow
-from askance.channels.finite import FiniteChannel
-from askance.channels.per_coordinate import PerCoordinate
-from askance.channels.private_number import PrivateNumber
-from askance.channels.private_row import PrivateRow
-from askance.channels.row_channel import checked_columns
+from askance.channels.attributes.per_coordinate import PerCoordinate
+from askance.channels.attributes.row_channel import checked_columns
+from askance.channels.labels.design_per_row import DesignPerRow
+from askance.channels.labels.finite import FiniteChannel
+from askance.channels.rows.private_number import PrivateNumber
+from askance.channels.rows.private_row import PrivateRow
 from askance.channels.specs import FEATURE_CHANNELS, FINITE_CHANNELS, channel_from_spec
 from askance.channels.value import ChannelValue
 from askance.errors import InvalidInput

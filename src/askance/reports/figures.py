@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from askance.estimators.summary import Summary
+from askance.reports.summary import Summary
 
 # Drawn in these colours, and replaced by the page's own afterwards.
 _INK, _MUTED, _ACCENT, _WRONG = "#010203", "#020304", "#030405", "#040506"

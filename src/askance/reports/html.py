@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from askance.estimators.numbers import number, percent
+from askance.files.targets import check_target, write_text
 from askance.reports.figures import coefficient_plot, prevalence_plot
+from askance.reports.number_format import number, percent
 from askance.reports.number_page import number_sections
 from askance.reports.number_report import NumberReport
 from askance.reports.page import cards, coefficient_table, facts, figure, level, notes, page, privacy, table
 from askance.reports.report import NAIVE, Comparison, DesignFacts, Report
-from askance.reports.writing import check_target, write_text
 
 
 def write_report(path: str | os.PathLike[str], report: Report | NumberReport, *, overwrite: bool = False) -> Path:

@@ -6,8 +6,8 @@ from html import escape
 
 import numpy as np
 
-from askance.estimators.numbers import decimals_for, number
 from askance.reports.figures import coefficient_plot
+from askance.reports.number_format import decimals_for, number
 from askance.reports.number_report import NumberReport
 from askance.reports.page import cards, coefficient_table, facts, figure, level, notes, privacy, table
 from askance.reports.report import Comparison

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from askance.estimators.numbers import number
+from askance.reports.number_format import number
 from askance.reports.report import Comparison, QuestionReport
 
 

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.resources import files
 
-from askance.estimators.numbers import decimals_for, number, p_value
-from askance.estimators.summary import Summary
+from askance.reports.number_format import decimals_for, number, p_value
 from askance.reports.report import NAIVE, Comparison, QuestionReport
+from askance.reports.summary import Summary
 
 _HARDLY_PRIVATE = 6.9  # beyond it an even guess can become more than 99.9% sure: nothing to paint green
 

@@ -1,6 +1,6 @@
 """What a study found, as a value: numbers and texts, never a record.
 
-Rendering is elsewhere: :mod:`askance.reports.text` for the terminal, :mod:`askance.reports.html` for a page.
+Rendering is elsewhere: ``text`` for the terminal, ``html`` for a page.
 """
 
 import math
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from askance.channels.guarantee import Guarantee
-from askance.estimators.summary import Summary
+from askance.reports.summary import Summary
 
 FORMAT = "askance-report"
 VERSION = 1

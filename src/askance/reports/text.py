@@ -2,11 +2,11 @@
 
 import textwrap
 
-from askance.estimators.aligned import aligned
-from askance.estimators.numbers import decimals_for, number, p_value
-from askance.estimators.summary import Summary
+from askance.reports.number_format import decimals_for, number, p_value
 from askance.reports.number_report import NumberReport
 from askance.reports.report import NAIVE, Comparison, QuestionReport, Report
+from askance.reports.summary import Summary
+from askance.reports.text_table import aligned
 
 _WIDTH = 100
 

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from askance.entropy.draws import Codes
+from askance.arrays import Codes
 
 Value = TypeVar("Value")
 Batch = TypeVar("Batch", contravariant=True)

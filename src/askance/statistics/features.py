@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askance.statistics.base import Records
-from askance.statistics.blocks import blocks, with_intercept
+from askance.statistics.row_blocks import blocks, with_intercept
 
 
 class FeatureSums(NamedTuple):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from askance.entropy.compiled import compiled
+from askance.compiled import compiled
 from askance.statistics.base import Records
 
 

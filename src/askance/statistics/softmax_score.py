@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from askance.arrays import Floats
 from askance.statistics.base import Records
-from askance.statistics.blocks import blocks, with_intercept
-from askance.statistics.softmax_kernel import differentiate
+from askance.statistics.row_blocks import blocks, with_intercept
+from askance.statistics.softmax_loops import differentiate
 
-Floats = NDArray[np.float64]
 Method = Literal["marginal", "moments"]
 
 _NO_WEIGHTS = np.empty(0)

@@ -1,0 +1,13 @@
+from askance.channels.attributes.additive_noise import GaussianNoise as GaussianNoise
+from askance.channels.attributes.additive_noise import LaplaceNoise as LaplaceNoise
+from askance.channels.attributes.coordinate_law import CoordinateLaw as CoordinateLaw
+from askance.channels.attributes.coordinate_law import FiniteCoordinate as FiniteCoordinate
+from askance.channels.attributes.feature_channel import FeatureChannel as FeatureChannel
+from askance.channels.attributes.feature_channel import as_rows as as_rows
+from askance.channels.attributes.gaussian_level import gaussian_delta as gaussian_delta
+from askance.channels.attributes.noise_law import GaussianCoordinate as GaussianCoordinate
+from askance.channels.attributes.noise_law import NoiseCoordinate as NoiseCoordinate
+from askance.channels.attributes.per_coordinate import PerCoordinate as PerCoordinate
+from askance.channels.attributes.row_channel import RowChannel as RowChannel
+from askance.channels.attributes.row_channel import checked_columns as checked_columns
+from askance.channels.attributes.state_flip import StateFlip as StateFlip

@@ -1,0 +1,14 @@
+from askance.channels.labels.design_per_row import DesignPerRow as DesignPerRow
+from askance.channels.labels.finite import FiniteChannel as FiniteChannel
+from askance.channels.labels.finite import FiniteLaw as FiniteLaw
+from askance.channels.labels.finite import Identity as Identity
+from askance.channels.labels.finite import checked_matrix as checked_matrix
+from askance.channels.labels.finite import unbiasing_matrix as unbiasing_matrix
+from askance.channels.labels.randomized_response import RandomizedResponse as RandomizedResponse
+from askance.channels.labels.surveys import Crosswise as Crosswise
+from askance.channels.labels.surveys import ForcedResponse as ForcedResponse
+from askance.channels.labels.surveys import Kuk as Kuk
+from askance.channels.labels.surveys import Mangat as Mangat
+from askance.channels.labels.surveys import Triangular as Triangular
+from askance.channels.labels.surveys import UnrelatedQuestion as UnrelatedQuestion
+from askance.channels.labels.surveys import Warner as Warner

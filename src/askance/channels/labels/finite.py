@@ -1,0 +1,297 @@
+"""Finite channels: a column-stochastic matrix S with S[o, k] = P(report o | truth k).
+
+Everything that needs only the matrix lives here: exact draws, exact privacy, unbiasing, likelihood. The
+mechanisms (``randomized_response``, ``surveys``) only say what
+their matrix is.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askance.arrays import Codes
+from askance.channels.alphabet import Alphabet, Label, as_labels, listed
+from askance.channels.guarantee import Guarantee
+from askance.channels.value import ChannelValue
+from askance.entropy.bits import BitSource, GeneratorBits, system_bits
+from askance.entropy.draws import AliasSampler, BinarySampler, Sampler
+from askance.entropy.thresholds import RESOLUTION, exact_counts, exact_epsilon
+from askance.errors import InvalidInput, Unidentifiable
+
+_STOCHASTIC_TOLERANCE = 1e-9
+_SAME_LAW = 1e-9
+_SINGULAR = 1e-12  # singular values below this fraction of the largest count as zero
+
+
+class FiniteLaw(ChannelValue, ABC):
+    """Behaviour shared by all finite channels; a subclass is a frozen dataclass of its parameters."""
+
+    classes: tuple[Label, ...]
+
+    # -- what a mechanism must say -------------------------------------------------------------------
+
+    @cached_property
+    @abstractmethod
+    def counts(self) -> NDArray[np.int64]:
+        """P(report | truth) in units of 2^-62, reports x classes: what is really drawn from."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """How the truth was hidden, in a sentence."""
+
+    @property
+    def report_labels(self) -> tuple[Label, ...]:
+        """The possible reports; the same as the classes unless the mechanism says otherwise."""
+        return self.classes
+
+    # -- the law -------------------------------------------------------------------------------------
+
+    @cached_property
+    def matrix(self) -> NDArray[np.float64]:
+        """P(report | truth), reports x classes, as realised by the integer thresholds."""
+        matrix: NDArray[np.float64] = self.counts / RESOLUTION
+        matrix.setflags(write=False)
+        return matrix
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """Exact privacy, computed from the thresholds that are drawn from."""
+        return Guarantee(epsilon=exact_epsilon(self.counts))
+
+    @cached_property
+    def _answers(self) -> Alphabet:
+        return Alphabet(self.classes, "answer")
+
+    @cached_property
+    def _reports(self) -> Alphabet:
+        return Alphabet(self.report_labels, "report")
+
+    # -- the respondent's side -----------------------------------------------------------------------
+
+    def privatize(self, truth: Any) -> NDArray[Any]:
+        """Draw a report for each true answer, with the operating system's entropy. There is no seed."""
+        return self._report(truth, system_bits())
+
+    def simulate(self, truth: Any, rng: np.random.Generator) -> NDArray[Any]:
+        """Draw reports reproducibly, for planning and tests; never for real answers."""
+        return self._report(truth, GeneratorBits(rng))
+
+    def _report(self, truth: Any, bits: BitSource) -> NDArray[Any]:
+        answers = self._answers.encode(truth)  # everything is checked before anything is drawn
+        reports = np.empty(answers.shape[0], dtype=self._reports.array.dtype)
+        for rows, codes in self._sampler.draw_blocks(answers, bits):
+            self._reports.decode_into(reports[rows], codes)
+        return reports
+
+    @cached_property
+    def _sampler(self) -> Sampler:
+        if len(self.report_labels) == 2:
+            return BinarySampler(np.ascontiguousarray(self.counts[1]))
+        return AliasSampler.from_counts(self.counts, reports=len(self.report_labels))
+
+    # -- the learner's side --------------------------------------------------------------------------
+
+    def encode_reports(self, reports: Any, design: Any = None) -> Codes:
+        """Turn reports into row numbers of :attr:`matrix`."""
+        if design is not None:
+            raise InvalidInput(
+                "a design for each row, with a channel that has one design only",
+                "design=None",
+                "Describe all designs with DesignPerRow({'name': channel, ...}).",
+            )
+        return self._reports.encode(reports)
+
+    def likelihood(self, reports: Any) -> NDArray[np.float64]:
+        """Return P(report_i | truth k), n x classes."""
+        likelihood: NDArray[np.float64] = self.matrix[self.encode_reports(reports)]
+        return likelihood
+
+    def unbias(self, reports: Any, report_law: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        """Return b, n x classes, with E[b_i | truth_i] = the indicator of truth_i."""
+        unbiased: NDArray[np.float64] = self.unbiasing_matrix(report_law).T[self.encode_reports(reports)]
+        return unbiased
+
+    def unbiasing_matrix(
+        self, report_law: NDArray[np.float64] | None = None, features: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        """Return R, classes x reports, with R S = I.
+
+        Parameters
+        ----------
+        report_law : array, optional
+            Probability of each report; R then has the least variance of all that unbias:
+            R = (S' D^-1 S)^-1 S' D^-1 with D = diag(report_law). The pseudo-inverse otherwise.
+        features : array, r x classes, optional
+            Ask for R S = features instead, which is possible for some channels that do not determine
+            the truth itself.
+        """
+        return unbiasing_matrix(self.matrix, self.classes, report_law, features)
+
+
+def wanted_features(features: Any, classes: tuple[Label, ...]) -> NDArray[np.float64]:
+    """Check the features that reports are to be unbiased for; the indicators of the classes by default."""
+    if features is None:
+        return np.eye(len(classes))
+    wanted = np.atleast_2d(np.asarray(features, dtype=float))
+    if wanted.ndim != 2 or wanted.shape[1] != len(classes):
+        raise InvalidInput(f"features of shape {wanted.shape}", f"one column for each of {len(classes)} classes")
+    return wanted
+
+
+def unbiasing_matrix(
+    matrix: NDArray[np.float64],
+    classes: tuple[Label, ...],
+    report_law: NDArray[np.float64] | None = None,
+    features: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    """Solve R S = features with least variance; see :meth:`FiniteLaw.unbiasing_matrix`."""
+    wanted = wanted_features(features, classes)
+    if report_law is None:
+        root_weight = np.ones(matrix.shape[0])
+    else:
+        law = np.asarray(report_law, dtype=float)
+        if law.shape != (matrix.shape[0],) or not np.all(law > 0):
+            raise InvalidInput(f"a report law of {law!r}", f"{matrix.shape[0]} positive probabilities")
+        root_weight = 1 / np.sqrt(law)
+    # In the scaled problem the least-variance solution is the pseudo-inverse.
+    solution: NDArray[np.float64] = wanted @ np.linalg.pinv(matrix * root_weight[:, None], _SINGULAR) * root_weight
+    missed = np.abs(solution @ matrix - wanted).max()
+    if missed > 1e-6 * max(1.0, np.abs(wanted).max()):
+        raise Unidentifiable(
+            f"the reports do not determine the truth: the matrix has rank {np.linalg.matrix_rank(matrix)} "
+            f"for {len(classes)} classes ({listed(classes)})",
+            "a channel whose columns are linearly independent",
+            "Merge the classes that no report tells apart, or fit by method='marginal'.",
+        )
+    return solution
+
+
+def checked_matrix(matrix: Any, classes: int, reports: int) -> NDArray[np.float64]:
+    """Check that a matrix is column-stochastic and tells the classes apart."""
+    try:
+        table = np.array(matrix, dtype=float)
+    except (TypeError, ValueError):
+        raise InvalidInput(
+            f"a channel matrix that is not a table of numbers: {matrix!r}", "reports x classes"
+        ) from None
+    if table.shape != (reports, classes):
+        hint = " (it looks transposed: columns are truths)" if table.shape == (classes, reports) else ""
+        raise InvalidInput(
+            f"a channel matrix of shape {table.shape}{hint}",
+            f"shape ({reports}, {classes}): {reports} reports x {classes} classes",
+        )
+    if not np.all(np.isfinite(table)) or table.min() < 0:
+        raise InvalidInput("a channel matrix with entries that are negative or not finite", "probabilities in [0, 1]")
+    off = np.abs(table.sum(axis=0) - 1)
+    if off.max() > _STOCHASTIC_TOLERANCE:
+        column = int(off.argmax())
+        rows_do = np.allclose(table.sum(axis=1), 1) and off.max() > 1e-4
+        raise InvalidInput(
+            f"column {column} of the channel matrix sums to {table[:, column].sum():.12g}",
+            "every column to sum to 1: it is the law of the report given one truth",
+            "The rows sum to 1: transpose the matrix." if rows_do else "",
+        )
+    return table
+
+
+def refuse_indistinguishable(matrix: NDArray[np.float64], classes: tuple[Label, ...]) -> None:
+    """Refuse a channel under which two truths give the same reports."""
+    for k in range(matrix.shape[1] - 1):
+        gap = np.abs(matrix[:, k + 1 :] - matrix[:, [k]]).max(axis=0)
+        if gap.min() < _SAME_LAW:
+            twin = k + 1 + int(gap.argmin())
+            raise Unidentifiable(
+                f"the truths {classes[k]!r} and {classes[twin]!r} lead to reports of the same law, "
+                "so no number of reports can tell them apart",
+                "a channel that answers differently for every truth",
+                "Merge these classes.",
+            )
+
+
+class FiniteChannel(FiniteLaw):
+    """Any channel between finite sets, given by its matrix.
+
+    Parameters
+    ----------
+    matrix : array, reports x classes
+        ``matrix[o, k]`` = P(report o | truth k); every column sums to one.
+    classes : sequence of labels
+        The possible truths.
+    reports : sequence of labels, optional
+        The possible reports; the classes if not given.
+
+    Examples
+    --------
+    >>> from askance import FiniteChannel
+    >>> channel = FiniteChannel([[0.8, 0.3], [0.2, 0.7]], classes=["healthy", "ill"])
+    >>> channel.unbias(["ill"]).round(2)
+    array([[-0.6,  1.6]])
+    """
+
+    kind: ClassVar[str] = "finite"
+    reports: tuple[Label, ...]
+    _given: NDArray[np.float64]  # as it came, so that what is saved makes exactly this channel again
+
+    def __init__(self, matrix: Any, classes: Iterable[Any], reports: Iterable[Any] | None = None) -> None:
+        truths = as_labels(classes, "classes")
+        possible = truths if reports is None else as_labels(reports, "reports")
+        given = checked_matrix(matrix, len(truths), len(possible))
+        refuse_indistinguishable(given, truths)
+        vars(self).update(classes=truths, reports=possible, _given=given)
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        return exact_counts(self._given / self._given.sum(axis=0))
+
+    @property
+    def report_labels(self) -> tuple[Label, ...]:
+        return self.reports
+
+    def parameters(self) -> dict[str, Any]:
+        reports = None if self.reports == self.classes else self.reports
+        return {"matrix": self._given.tolist(), "classes": self.classes, "reports": reports}
+
+    def __repr__(self) -> str:
+        labels = f"classes=({listed(self.classes)})"
+        if self.reports != self.classes:
+            labels += f", reports=({listed(self.reports)})"
+        if self.matrix.size <= 16:
+            return f"FiniteChannel({self._given.tolist()}, {labels})"
+        return f"FiniteChannel(<{self.matrix.shape[0]} x {self.matrix.shape[1]} matrix>, {labels})"
+
+    def describe(self) -> str:
+        return (
+            f"Each of {len(self.classes)} true answers leads to one of {len(self.report_labels)} reports "
+            "with the probabilities of a published table."
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Identity(FiniteLaw):
+    """The truth as it is: a directly asked question. It gives no privacy, and says so.
+
+    Examples
+    --------
+    >>> from askance import Identity
+    >>> Identity(["no", "yes"]).guarantee.epsilon
+    inf
+    """
+
+    classes: tuple[Label, ...] = ("no", "yes")
+
+    kind: ClassVar[str] = "identity"
+
+    def __post_init__(self) -> None:
+        vars(self).update(classes=as_labels(self.classes, "classes"))
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        return exact_counts(np.eye(len(self.classes)))
+
+    def describe(self) -> str:
+        return "The true answer is reported as it is."

@@ -1,0 +1,278 @@
+"""Survey designs: a yes/no question whose answer a coin, a birthday or a deck of cards hides.
+
+Each design is a pair of probabilities, P(yes | carrier) and P(yes | non-carrier); a *carrier* is somebody
+for whom the sensitive statement is true. Classes are ("no", "yes") unless given; the second is the carrier's.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askance.channels.alphabet import Label, as_labels
+from askance.channels.labels.finite import FiniteLaw
+from askance.entropy.thresholds import exact_counts
+from askance.errors import InvalidInput, Unidentifiable
+
+_NO_YES: tuple[Label, Label] = ("no", "yes")
+
+
+class SurveyDesign(FiniteLaw):
+    """A two-state channel given by P(yes | carrier) and P(yes | non-carrier)."""
+
+    useless_when: ClassVar[str]
+
+    def yes_probabilities(self) -> tuple[float, float]:
+        """P(yes | carrier), P(yes | non-carrier)."""
+        raise NotImplementedError
+
+    def __post_init__(self) -> None:
+        classes = as_labels(self.classes, "classes")
+        if len(classes) != 2:
+            raise InvalidInput(f"{len(classes)} classes", "two: first the non-carrier's, then the carrier's")
+        vars(self).update(classes=classes)
+        for name, value in vars(self).copy().items():
+            if name != "classes":
+                vars(self)[name] = _probability(value, name)
+        carrier, other = self.yes_probabilities()
+        if not (0 <= carrier <= 1 and 0 <= other <= 1):
+            raise InvalidInput(f"{self!r} says yes with probability {carrier:g} and {other:g}", "values in [0, 1]")
+        if abs(carrier - other) < 1e-9:
+            raise Unidentifiable(
+                f"under {self!r} carriers and non-carriers say {classes[1]!r} with the same probability "
+                f"({carrier:g}), so no number of reports can tell how many carriers there are",
+                f"a design that avoids {self.useless_when}",
+                "Move the probability away from there: the further, the more precise and the less private.",
+            )
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        carrier, other = self.yes_probabilities()
+        return exact_counts(np.array([[1 - other, 1 - carrier], [other, carrier]]))
+
+    @property
+    def _yes(self) -> str:
+        return f"{self.classes[1]!r}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Warner(SurveyDesign):
+    """Answer the statement with probability p, its negation otherwise. P(yes): p, 1 - p.
+
+    Examples
+    --------
+    >>> from askance import Warner
+    >>> Warner(0.8).matrix.round(3)
+    array([[0.8, 0.2],
+           [0.2, 0.8]])
+    """
+
+    p: float
+    classes: tuple[Label, ...] = _NO_YES
+    kind: ClassVar[str] = "warner"
+    useless_when: ClassVar[str] = "p = 0.5"
+
+    def yes_probabilities(self) -> tuple[float, float]:
+        return self.p, 1 - self.p
+
+    def describe(self) -> str:
+        return (
+            f"With probability {self.p:g} the respondent answers the sensitive statement, otherwise its "
+            "negation; nobody else knows which of the two was answered."
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Crosswise(SurveyDesign):
+    """Say whether two answers agree: the sensitive one and one of known probability p. P(yes): p, 1 - p.
+
+    The report "yes" stands for "both or neither".
+
+    Examples
+    --------
+    >>> from askance import Crosswise
+    >>> round(Crosswise(0.25).guarantee.epsilon, 4)
+    1.0986
+    """
+
+    p: float
+    classes: tuple[Label, ...] = _NO_YES
+    kind: ClassVar[str] = "crosswise"
+    useless_when: ClassVar[str] = "p = 0.5"
+
+    def yes_probabilities(self) -> tuple[float, float]:
+        return self.p, 1 - self.p
+
+    def describe(self) -> str:
+        return (
+            f"The respondent says only whether the answers to two questions agree ({self._yes}) or differ; "
+            f"the second, harmless one is true with probability {self.p:g}."
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ForcedResponse(SurveyDesign):
+    """Say "no" with probability p_no, "yes" with probability p_yes, else the truth. P(yes): 1 - p_no, p_yes.
+
+    Examples
+    --------
+    >>> from askance import ForcedResponse
+    >>> ForcedResponse(p_no=1/6, p_yes=1/6).matrix.round(3)
+    array([[0.833, 0.167],
+           [0.167, 0.833]])
+    """
+
+    p_no: float
+    p_yes: float
+    classes: tuple[Label, ...] = _NO_YES
+    kind: ClassVar[str] = "forced-response"
+    useless_when: ClassVar[str] = "p_no + p_yes = 1"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.p_no + self.p_yes > 1:
+            raise InvalidInput(
+                f"p_no={self.p_no:g} and p_yes={self.p_yes:g} add up to more than 1",
+                "two forced shares that leave room for the truth",
+            )
+
+    def yes_probabilities(self) -> tuple[float, float]:
+        return 1 - self.p_no, self.p_yes
+
+    def describe(self) -> str:
+        return (
+            f"A random device tells the respondent to say {self.classes[0]!r} (probability {self.p_no:g}), "
+            f"to say {self._yes} (probability {self.p_yes:g}) or to tell the truth."
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class UnrelatedQuestion(SurveyDesign):
+    """Answer the sensitive question with probability p, else a harmless one that is true with ``prevalence``.
+
+    P(yes): p + (1 - p) r, (1 - p) r.
+
+    Examples
+    --------
+    >>> from askance import UnrelatedQuestion
+    >>> UnrelatedQuestion(0.7, prevalence=0.5).matrix.round(3)
+    array([[0.85, 0.15],
+           [0.15, 0.85]])
+    """
+
+    p: float
+    prevalence: float
+    classes: tuple[Label, ...] = _NO_YES
+    kind: ClassVar[str] = "unrelated-question"
+    useless_when: ClassVar[str] = "p = 0"
+
+    def yes_probabilities(self) -> tuple[float, float]:
+        harmless = (1 - self.p) * self.prevalence
+        return self.p + harmless, harmless
+
+    def describe(self) -> str:
+        return (
+            f"With probability {self.p:g} the respondent answers the sensitive question, otherwise a "
+            f"harmless one whose answer is {self._yes} with known probability {self.prevalence:g}."
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Mangat(SurveyDesign):
+    """Carriers say yes; others use Warner's device. P(yes): 1, 1 - p.
+
+    A report "no" can come from a non-carrier only, so there is no guarantee.
+
+    Examples
+    --------
+    >>> from askance import Mangat
+    >>> print(Mangat(0.7).guarantee)
+    no privacy guarantee (epsilon is infinite) for one answer
+    """
+
+    p: float
+    classes: tuple[Label, ...] = _NO_YES
+    kind: ClassVar[str] = "mangat"
+    useless_when: ClassVar[str] = "p = 0"
+
+    def yes_probabilities(self) -> tuple[float, float]:
+        return 1.0, 1 - self.p
+
+    def describe(self) -> str:
+        return (
+            f"Carriers say {self._yes}; everybody else says {self.classes[0]!r} with probability {self.p:g} "
+            f"and {self._yes} otherwise."
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Triangular(SurveyDesign):
+    """Say "yes" if the sensitive statement or a harmless one of probability p holds. P(yes): 1, p.
+
+    A report "no" can come from a non-carrier only, so there is no guarantee.
+
+    Examples
+    --------
+    >>> from askance import Triangular
+    >>> Triangular(0.25).matrix
+    array([[0.75, 0.  ],
+           [0.25, 1.  ]])
+    """
+
+    p: float
+    classes: tuple[Label, ...] = _NO_YES
+    kind: ClassVar[str] = "triangular"
+    useless_when: ClassVar[str] = "p = 1"
+
+    def yes_probabilities(self) -> tuple[float, float]:
+        return 1.0, self.p
+
+    def describe(self) -> str:
+        return (
+            f"The respondent says {self._yes} if the sensitive statement, or a harmless one that is true "
+            f"with probability {self.p:g}, or both are true."
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Kuk(SurveyDesign):
+    """Name the colour of a card from one of two decks; the truth says which deck.
+
+    P(yes): p_carrier, p_noncarrier.
+
+    Examples
+    --------
+    >>> from askance import Kuk
+    >>> round(Kuk(0.8, 0.2).guarantee.epsilon, 4)
+    1.3863
+    """
+
+    p_carrier: float
+    p_noncarrier: float
+    classes: tuple[Label, ...] = _NO_YES
+    kind: ClassVar[str] = "kuk"
+    useless_when: ClassVar[str] = "p_carrier = p_noncarrier"
+
+    def yes_probabilities(self) -> tuple[float, float]:
+        return self.p_carrier, self.p_noncarrier
+
+    def describe(self) -> str:
+        return (
+            "The respondent draws a card from one of two decks, chosen by the truth, and names its colour; "
+            f"{self._yes} stands for red, which has probability {self.p_carrier:g} in the carriers' deck and "
+            f"{self.p_noncarrier:g} in the other."
+        )
+
+
+def _probability(value: Any, name: str) -> float:
+    try:
+        number = float(value) if not isinstance(value, bool) else math.nan
+    except (TypeError, ValueError):
+        raise InvalidInput(f"{name}={value!r}", "a probability, a number from 0 to 1") from None
+    if not 0 <= number <= 1 or math.isnan(number):
+        percent = f"For {number:g} per cent write {number / 100:g}." if 1 < number <= 100 else ""
+        raise InvalidInput(f"{name}={value!r}", "a probability, a number from 0 to 1", percent)
+    return number

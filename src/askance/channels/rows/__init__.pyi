@@ -1,0 +1,16 @@
+from askance.channels.rows.bit_channel import Calibration as Calibration
+from askance.channels.rows.bounds import checked_bounds as checked_bounds
+from askance.channels.rows.coordinate_release import CoordinateRelease as CoordinateRelease
+from askance.channels.rows.number_law import NumberLaw as NumberLaw
+from askance.channels.rows.per_value_flip import PerValueFlip as PerValueFlip
+from askance.channels.rows.priv_unit import PrivUnit as PrivUnit
+from askance.channels.rows.private_number import PrivateNumber as PrivateNumber
+from askance.channels.rows.private_row import PrivateRow as PrivateRow
+from askance.channels.rows.sampled_coordinates import SampledCoordinates as SampledCoordinates
+from askance.channels.rows.triple_release import TripleRelease as TripleRelease
+from askance.channels.rows.vectors import RowMechanism as RowMechanism
+from askance.channels.rows.vectors import VectorChannel as VectorChannel
+from askance.channels.rows.vectors import as_matrix as as_matrix
+from askance.channels.rows.vectors import checked_dim as checked_dim
+from askance.channels.rows.window_law import WindowLaw as WindowLaw
+from askance.channels.rows.window_release import WindowRelease as WindowRelease

@@ -1,0 +1,269 @@
+"""Whole rows of numbers, hidden together: every person sends one report about all columns at once.
+
+What a linear model needs of a row are its second moments: with a = (1, z) the entries of a a', where z are the
+columns. So a row channel, whatever its mechanism, says how to get an unbiased estimate of a a' out of one report.
+
+- ``window`` hides the columns themselves, some of them a person, and estimates products from products of reports;
+- ``unit``, ``sampled``, ``coordinate`` and ``per-value`` hide the vector of all first and second moments;
+- ``triple`` hides three bits about two columns.
+"""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askance.arrays import Floats
+from askance.channels.guarantee import Guarantee
+from askance.channels.layouts import Layout, Reports
+from askance.channels.rows.bounds import Bounds
+from askance.channels.rows.coordinate_release import CoordinateRelease
+from askance.channels.rows.per_value_flip import PerValueFlip
+from askance.channels.rows.priv_unit import PrivUnit
+from askance.channels.rows.sampled_coordinates import SampledCoordinates
+from askance.channels.rows.triple_release import TripleRelease
+from askance.channels.rows.vectors import VectorChannel, checked_epsilon
+from askance.channels.rows.window_release import WindowRelease
+from askance.channels.value import ChannelValue
+from askance.entropy.bits import BitSource, GeneratorBits, system_bits
+from askance.errors import AskanceWarning, InvalidInput
+
+MECHANISMS = ("window", "unit", "sampled", "coordinate", "per-value", "triple")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PrivateRow(ChannelValue):
+    """Hide all columns of a row in one report.
+
+    Parameters
+    ----------
+    columns : mapping from names to (lower, upper)
+        Public bounds: known to everybody, and not computed from the data. Values outside are clipped.
+    epsilon : float
+        The level of the whole row.
+    mechanism : str
+        "window" (k of the columns, each within a window), "unit" (a random direction that points near the moments),
+        "sampled" (k of the moments by the hybrid mechanism), "coordinate", "per-value" and "triple" (those of the
+        paper). "auto" is "window".
+    outcome : str, optional
+        The column that a model will be asked to predict. The window mechanism reports it about every person.
+    k : int, optional
+        How many columns ("window") or moments ("sampled") a report speaks of; chosen if not given.
+    radius : float, optional
+        For "unit": moments are shortened to this length. The public bound if not given.
+    calibration : "tight" or "paper"
+        For the paper's mechanisms: the exact level, or the one that the paper's formula gives.
+
+    Examples
+    --------
+    >>> from askance import PrivateRow
+    >>> row = PrivateRow({"age": (0, 100), "income": (0, 500)}, epsilon=8, outcome="income")
+    >>> print(row.guarantee)
+    epsilon 8, protects one row of 2 numbers: age, income (any two rows within the public bounds)
+    """
+
+    columns: Any
+    epsilon: float
+    mechanism: str = "auto"
+    outcome: str | None = None
+    k: int | None = None
+    radius: float | None = None
+    calibration: Literal["tight", "paper"] = "tight"
+
+    kind: ClassVar[str] = "private-row"
+
+    def __post_init__(self) -> None:
+        bounds = Bounds.of(self.columns)
+        epsilon = checked_epsilon(self.epsilon)
+        name = "window" if self.mechanism == "auto" else self.mechanism
+        if name not in MECHANISMS:
+            raise InvalidInput(f"mechanism={self.mechanism!r}", f"one of {', '.join(('auto', *MECHANISMS))}")
+        if self.outcome is not None and self.outcome not in bounds.names:
+            raise InvalidInput(f"outcome={self.outcome!r}", f"one of the columns {', '.join(bounds.names)}")
+        if len(bounds.names) < 2:
+            raise InvalidInput(
+                f"a row of one column, {bounds.names[0]!r}", "at least two", "For one number use PrivateNumber."
+            )
+        if self.calibration not in ("tight", "paper"):
+            raise InvalidInput(f"calibration={self.calibration!r}", "'tight' or 'paper'")
+        for option, value, users in (
+            ("k", self.k, ("window", "sampled")),
+            ("radius", self.radius, ("unit",)),
+            ("calibration", self.calibration if self.calibration == "paper" else None, MECHANISMS[3:]),
+        ):
+            if value is not None and name not in users:
+                raise InvalidInput(f"{option}={value!r} for the mechanism {name!r}", f"{option} for {', '.join(users)}")
+        vars(self).update(columns=tuple(zip(bounds.names, bounds.lower, bounds.upper, strict=True)))
+        vars(self).update(epsilon=epsilon, mechanism=name)
+        # What was chosen is part of the channel: another version may choose otherwise.
+        hidden = self._hidden
+        if isinstance(hidden, WindowRelease | SampledCoordinates):
+            vars(self).update(k=int(hidden.k or 1))
+        if isinstance(hidden, PrivUnit):
+            vars(self).update(radius=float(hidden.radius or 0.0))
+
+    # -- what is hidden ------------------------------------------------------------------------------
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """Names and public bounds of the columns."""
+        return Bounds.of(self.columns)
+
+    @cached_property
+    def _signed(self) -> bool:
+        """Whether columns are taken on [-1, 1], around the middle of their bounds, or on [0, 1] as in the paper."""
+        return self.mechanism in ("window", "unit", "sampled")
+
+    @cached_property
+    def _square_scale(self) -> float:
+        # z^2 - 1/2 makes a short vector. What is hidden coordinate by coordinate may as well fill [-1, 1].
+        return 0.5 if self.mechanism == "sampled" else 1.0
+
+    @cached_property
+    def _hidden(self) -> VectorChannel | TripleRelease:
+        """The mechanism that draws the reports."""
+        width = len(self.bounds.names)
+        moments = width + width * (width + 1) // 2
+        always = () if self.outcome is None else (self.bounds.names.index(self.outcome),)
+        made: dict[str, Callable[[], VectorChannel | TripleRelease]] = {
+            "window": lambda: WindowRelease(width, self.epsilon, k=self.k, always=always),
+            "unit": lambda: PrivUnit(moments, self.epsilon, radius=self.radius or self._longest),
+            "sampled": lambda: SampledCoordinates(moments, self.epsilon, k=self.k),
+            "coordinate": lambda: CoordinateRelease(moments, self.epsilon, calibration=self.calibration),
+            "per-value": lambda: PerValueFlip(moments, self.epsilon, moments, calibration=self.calibration),
+            "triple": lambda: TripleRelease(width + 1, self.epsilon, calibration=self.calibration),
+        }
+        return made[self.mechanism]()
+
+    @cached_property
+    def _longest(self) -> float:
+        """The length of the longest vector of moments that the public bounds allow."""
+        width = len(self.bounds.names)
+        return float(np.sqrt(width + width * (width - 1) / 2 + width / 4))
+
+    @property
+    def shortens(self) -> bool:
+        """Whether moments are cut to a radius that some rows exceed, which moves estimates towards the middle."""
+        return self.radius is not None and self.radius < self._longest * (1 - 1e-12)
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """Exact privacy of the whole row."""
+        names = self.bounds.names
+        return Guarantee(
+            epsilon=self._hidden.guarantee.epsilon,
+            protects=f"one row of {len(names)} numbers: {', '.join(names)}",
+            neighbours="any two rows within the public bounds",
+        )
+
+    @property
+    def layout(self) -> Layout:
+        """How reports are kept."""
+        return self._hidden.layout
+
+    def describe(self) -> str:
+        """How the truth was hidden, in a sentence."""
+        return f"The columns {', '.join(self.bounds.names)} are hidden together. {self._hidden.describe()}"
+
+    # -- the respondent's side -----------------------------------------------------------------------
+
+    def clip(self, table: Any) -> tuple[Floats, dict[str, int]]:
+        """Return the columns inside their bounds, and how many values of which column were not."""
+        inside, clipped = self.bounds.clip(self.bounds.values(table))
+        if self.shortens and isinstance(self._hidden, PrivUnit):
+            _, shortened = self._hidden.shorten(self._statistics(inside))
+            clipped |= {"rows beyond the radius": shortened} if shortened else {}
+        return inside, clipped
+
+    def privatize(self, table: Any) -> Reports:
+        """Draw a report for each row, with the operating system's entropy. There is no seed."""
+        return self._report(table, system_bits())
+
+    def simulate(self, table: Any, rng: np.random.Generator) -> Reports:
+        """Draw reports reproducibly, for planning and tests; never for real answers."""
+        return self._report(table, GeneratorBits(rng))
+
+    def _report(self, table: Any, bits: BitSource) -> Reports:
+        inside, clipped = self.bounds.clip(self.bounds.values(table))
+        if clipped:
+            counted = ", ".join(f"{count} of {name}" for name, count in clipped.items())
+            warnings.warn(
+                f"values outside their public bounds were clipped before they were hidden: {counted}",
+                AskanceWarning,
+                stacklevel=3,
+            )
+        return self._hidden._draw(self._statistics(inside), bits)
+
+    def _statistics(self, inside: Floats) -> Floats:
+        """What the mechanism hides, of rows in data units and inside their bounds."""
+        columns = self.bounds.standardise(inside)
+        if not self._signed:
+            columns = (columns + 1) / 2
+        columns = np.clip(columns, -1.0 if self._signed else 0.0, 1.0)  # rounding may leave the bounds by a hair
+        if self.mechanism == "window":
+            return columns
+        if self.mechanism == "triple":
+            return np.column_stack([np.ones(len(columns)), columns])
+        first, second = np.triu_indices(columns.shape[1])
+        moments = np.column_stack([columns, columns[:, first] * columns[:, second]])
+        return (moments - self._offset) / self._scale
+
+    @cached_property
+    def _squares(self) -> NDArray[np.bool_]:
+        first, second = np.triu_indices(len(self.bounds.names))
+        return np.concatenate([np.zeros(len(self.bounds.names), dtype=bool), first == second])
+
+    @cached_property
+    def _offset(self) -> Floats:
+        return np.where(self._squares & self._signed, 0.5, 0.0)
+
+    @cached_property
+    def _scale(self) -> Floats:
+        return np.where(self._squares & self._signed, self._square_scale, 1.0)
+
+    # -- the learner's side --------------------------------------------------------------------------
+
+    def encode_reports(self, reports: Any, design: Any = None) -> Reports:
+        """Check reports, or unpack those of a file."""
+        return self._hidden.encode_reports(reports, design)
+
+    def moments(self, reports: Any) -> Floats:
+        """Return b, n x (m + 1)(m + 2) / 2, with E[b | row] = the upper triangle of a a', where a = (1, columns).
+
+        Columns are on the mechanism's own scale; :attr:`to_units` leads to that of the data.
+        """
+        hidden = self._hidden
+        if isinstance(hidden, TripleRelease):
+            told = hidden.unbiased_products(reports)
+            told[:, 0] = 1.0  # the product of the constant with itself needs no estimate
+            return told
+        unbiased = hidden.unbias(reports)
+        ones = np.ones((len(unbiased), 1))
+        if isinstance(hidden, WindowRelease):
+            return np.hstack([ones, unbiased, hidden.unbiased_products(reports)])
+        return np.hstack([ones, self._offset + self._scale * unbiased])
+
+    @cached_property
+    def to_units(self) -> Floats:
+        """L with (1, columns in the units of the data) = L (1, columns on the mechanism's own scale)."""
+        bounds = self.bounds
+        matrix = np.diag(np.concatenate([[1.0], bounds.half if self._signed else 2 * bounds.half]))
+        matrix[1:, 0] = bounds.centre if self._signed else bounds.lower
+        return matrix
+
+    # -- identity ------------------------------------------------------------------------------------
+
+    def parameters(self) -> dict[str, Any]:
+        # A list, because the order of columns matters and that of a JSON object may get lost.
+        return super().parameters() | {"columns": [list(column) for column in self.columns]}
+
+    def __repr__(self) -> str:
+        given = {name: value for name, value in self.parameters().items() if value is not None}
+        given["columns"] = self.bounds.to_dict()
+        if self.calibration == "tight":
+            del given["calibration"]
+        return f"PrivateRow({', '.join(f'{name}={value!r}' for name, value in given.items())})"

@@ -1,0 +1,81 @@
+"""Channels that report some numbers of a row: which ones is drawn at random, whatever their values."""
+
+from abc import abstractmethod
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askance.arrays import Floats
+from askance.channels.layouts import Fields, Reports
+from askance.channels.rows.vectors import VectorChannel
+from askance.errors import InvalidInput
+
+
+class SubsetChannel(VectorChannel):
+    """A report names k coordinates in ascending order, then gives a code for each; only codes where k is all."""
+
+    @property
+    @abstractmethod
+    def _numbers(self) -> int:
+        """k, how many numbers a report tells."""
+
+    @property
+    @abstractmethod
+    def _codes(self) -> int:
+        """How many codes a number has."""
+
+    @property
+    def _always(self) -> tuple[int, ...]:
+        """The coordinates that every report tells."""
+        return ()
+
+    @property
+    def _all_told(self) -> bool:
+        return self._numbers == self.dim
+
+    @cached_property
+    def layout(self) -> Fields:
+        codes = (self._codes,) * self._numbers
+        return Fields(codes if self._all_told else (self.dim,) * self._numbers + codes)
+
+    def encode_reports(self, reports: Any, design: Any = None) -> Reports:
+        """Check reports, or unpack those of a file."""
+        checked = super().encode_reports(reports, design)
+        for a in range(1, 0 if self._all_told else self._numbers):
+            ascending = checked[:, a] > checked[:, a - 1]
+            if not ascending.all():
+                raise InvalidInput(
+                    f"report {int(np.argmin(ascending)) + 1} does not name its coordinates in ascending order",
+                    "different coordinates, each once",
+                    "Pass what privatize or simulate returned.",
+                )
+        return checked
+
+    def inclusion(self) -> tuple[Floats, Floats]:
+        """Return the probability that a report tells number j, and that it tells both i and j."""
+        free, others = self._numbers - len(self._always), self.dim - len(self._always)
+        fixed = np.zeros(self.dim, dtype=bool)
+        fixed[list(self._always)] = True
+        single = np.where(fixed, 1.0, free / max(others, 1))
+        of_two_others = free * (free - 1) / max(others * (others - 1), 1)
+        both = np.where(np.logical_or.outer(fixed, fixed), np.multiply.outer(single, single), of_two_others)
+        np.fill_diagonal(both, single)
+        return single, both
+
+    def _told(self, reports: Reports) -> tuple[NDArray[np.int64], Reports]:
+        """Return which numbers checked reports tell, and their codes, both n x k."""
+        k = self._numbers
+        rows = reports.reshape(-1, len(self.layout.states))
+        if self._all_told:
+            return np.broadcast_to(np.arange(self.dim), rows.shape), rows
+        return rows[:, :k].astype(np.int64), rows[:, k:]
+
+    def _spread_out(self, reports: Any, values: Floats) -> Floats:
+        """Return n x dim: the value of a code over the probability that its number is told, zero where it is not."""
+        which, codes = self._told(self.encode_reports(reports))
+        single, _ = self.inclusion()
+        dense = np.zeros((len(codes), self.dim))
+        np.put_along_axis(dense, which, values[codes] / single[which], axis=1)
+        return dense

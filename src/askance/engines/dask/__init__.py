@@ -1,0 +1,5 @@
+"""Sums on a Dask cluster."""
+
+from askance.lazy import public_names
+
+__getattr__, __dir__, __all__ = public_names(__name__)

@@ -1,0 +1,1 @@
+from askance.engines.dask.engine import DaskEngine as DaskEngine

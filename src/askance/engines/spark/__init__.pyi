@@ -1,0 +1,1 @@
+from askance.engines.spark.engine import SparkEngine as SparkEngine

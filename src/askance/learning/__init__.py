@@ -1,0 +1,1 @@
+"""Estimators, one folder for each capability, and the face that they share."""

@@ -1,0 +1,429 @@
+"""A classifier learned from labels that a finite channel has hidden."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.pipeline import Pipeline
+from sklearn.utils import assert_all_finite, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_fit_parameter, validate_data
+
+from askance.arrays import Floats
+from askance.channels.base import LabelChannel
+from askance.channels.labels.design_per_row import DesignPerRow
+from askance.channels.labels.finite import Identity
+from askance.engines.base import Engine, running
+from askance.engines.local.engine import LocalEngine
+from askance.engines.sources import ArraySource, RecordSource
+from askance.errors import AskanceWarning, InvalidInput, NotAvailable
+from askance.learning.answers.softmax_fit import SoftmaxFit, SoftmaxProblem
+from askance.learning.face.formula import Formula, FormulaColumns
+from askance.learning.face.linear_parameters import parameter_names
+from askance.learning.face.plain_sklearn import plain_classifier
+from askance.learning.face.release_records import FeatureReader, NumericColumns, checked_columns, records_of
+from askance.learning.face.requested_ridge import checked_ridge
+from askance.learning.face.saving import JsonModel
+from askance.releases.release import Release, read_release
+from askance.reports.summary import Summary, standard_errors, summarise
+from askance.solvers.em import class_probabilities, expectation_maximisation
+from askance.solvers.softmax import posterior, symmetric
+from askance.statistics.base import Records
+
+
+class IndirectClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Logistic or softmax regression from reports instead of labels.
+
+    Parameters
+    ----------
+    channel : finite channel, mapping of named channels, or None
+        How the labels were hidden. A mapping (or :class:`~askance.DesignPerRow`) holds several designs, and
+        ``fit`` is then told the design of each row. None: the labels are as they are.
+    method : {"marginal", "moments"}
+        "marginal" maximises the likelihood of the reports: efficient. "moments" maximises an unbiased, concave
+        estimate of the clean likelihood: cheaper, with larger variance.
+    ridge : "auto" or float
+        Penalty ``ridge / 2 * sum(coef ** 2)`` on the summed log-likelihood, intercept free, as scikit-learn's
+        ``C = 1 / ridge``. "auto" is 0 where a finite maximiser exists; where none does, the smallest ridge
+        that the noise of the reports calls for, with a warning.
+    fit_intercept : bool
+    base_estimator : scikit-learn classifier, optional
+        Any classifier with ``predict_proba`` and sample weights stands in for the softmax model, by
+        expectation-maximisation. It gives predictions, no coefficients.
+    covariance : {"auto", "information", "sandwich"}
+        "information": inverse observed information; sample weights then count as numbers of respondents. "sandwich":
+        robust to a wrong model and right for sampling weights. "auto": the information for the marginal method without
+        sample weights, the sandwich otherwise.
+    max_iter : int
+        Most Newton steps, or EM rounds.
+    tol : float
+        EM stops when the mean log-likelihood gains less. (Newton always goes on to rounding error.)
+
+    Attributes
+    ----------
+    coef_, intercept_ : arrays
+        Shape (1, d) and (1,) for two classes; (K, d) and (K,), summing to zero over classes, for more.
+    covariance_ : array
+        Of ``parameters_``: intercept first, then coefficients; with more than two classes one such block for every
+        class but the first, as log-odds against the first.
+    parameters_, parameter_names_, standard_errors_ : in the order of ``covariance_``
+    classes_, n_iter_, n_reports_, log_likelihood_, ridge_, converged_, notes_
+
+    Examples
+    --------
+    >>> import numpy as np, askance as ask
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(20_000, 1))
+    >>> truth = np.where(rng.random(20_000) < 1 / (1 + np.exp(-2 * X[:, 0])), "yes", "no")
+    >>> channel = ask.Warner(0.8)
+    >>> reports = channel.simulate(truth, rng)
+    >>> ask.IndirectClassifier(channel).fit(X, reports).coef_.round(1)
+    array([[2.]])
+
+    References
+    ----------
+    Raghunathan, Frostig, Duchi & Liang (2016), sections 2 and 3.
+    """
+
+    def __init__(
+        self,
+        channel: LabelChannel | Mapping[str, Any] | None = None,
+        method: str = "marginal",
+        ridge: str | float = "auto",
+        *,
+        fit_intercept: bool = True,
+        base_estimator: Any = None,
+        covariance: str = "auto",
+        max_iter: int = 200,
+        tol: float = 1e-8,
+    ) -> None:
+        self.channel = channel
+        self.method = method
+        self.ridge = ridge
+        self.fit_intercept = fit_intercept
+        self.base_estimator = base_estimator
+        self.covariance = covariance
+        self.max_iter = max_iter
+        self.tol = tol
+
+    # -- fitting -------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, design: Any = None) -> Self:
+        """Fit to features and reports.
+
+        Parameters
+        ----------
+        X : n x d
+        y : n reports, in the channel's report alphabet
+        sample_weight : n, optional
+        design : n names, optional
+            The design that each row was asked under, when the channel has several.
+        """
+        self._check_parameters()
+        if self.base_estimator is not None:
+            return self._fit_base(X, y, sample_weight, design)
+        if y is None:
+            validate_data(self, X, y)  # raises scikit-learn's own message
+        X = validate_data(self, X, dtype=np.float64, order="C")
+        channel, codes = self._encode(y, design, X.shape[0])
+        weights = _weights(sample_weight, X)
+        source = ArraySource(Records(X, codes, weights))
+        names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(X.shape[1])])
+        weighted = weights is not None
+        return self._fit_source(source, channel, LocalEngine(), list(map(str, names)), self.fit_intercept, weighted)
+
+    def fit_release(
+        self,
+        release: Any,
+        engine: str | Engine = "local",
+        *,
+        question: str | None = None,
+        formula: str | None = None,
+        features: Sequence[str] | None = None,
+        weight: str | None = None,
+    ) -> Self:
+        """Fit to a release, which knows its own channel; the data may be larger than memory.
+
+        Parameters
+        ----------
+        release : path or Release
+        engine : "local", "dask", "spark" or an engine
+            Where the sums run; "dask:ADDRESS" and "spark:MASTER" name a cluster.
+        question : str, optional
+            Which question, if the release has several and no formula names one.
+        formula : str, optional
+            Such as ``"cheated ~ age + C(school)"``.
+        features : names of numeric columns, optional
+            Instead of a formula; all covariates if neither is given.
+        weight : name of a column of sample weights, optional
+        """
+        self._check_parameters()
+        if self.base_estimator is not None:
+            raise InvalidInput("fit_release with a base_estimator", "base_estimator=None", "Use fit(X, reports).")
+        release = release if isinstance(release, Release) else read_release(release)
+        with running(engine) as where:
+            return self._fit_release(where, release, question, formula, features, weight)
+
+    def _fit_release(
+        self,
+        engine: Engine,
+        release: Release,
+        question: str | None,
+        formula: str | None,
+        features: Sequence[str] | None,
+        weight: str | None,
+    ) -> Self:
+        question, reader, intercept = self._read_as(release, engine, question, formula, features, weight)
+        channel = release.question(question).label_channel
+        if self.channel is not None and as_channel(self.channel) != channel:
+            raise InvalidInput(
+                f"this estimator has {self.channel!r}, but the release was made with {channel!r}",
+                "the release's own channel",
+                "Leave channel=None: a release says how its answers were hidden.",
+            )
+        source = records_of(release, question, reader, weight)
+        self.feature_names_in_ = np.array(reader.names, dtype=object)
+        self.n_features_in_ = len(reader.names)
+        held, names = engine.hold(source), list(reader.names)
+        return self._fit_source(held, channel, engine, names, intercept, weight is not None)
+
+    def _read_as(
+        self,
+        release: Release,
+        engine: Engine,
+        question: str | None,
+        formula: str | None,
+        features: Sequence[str] | None,
+        weight: str | None,
+    ) -> tuple[str, FeatureReader, bool]:
+        """Which question, which features, and whether there is an intercept."""
+        if formula is None:
+            name = release.question(question).name
+            columns = (
+                features if features is not None else [c.name for c in release.header.covariates if c.name != weight]
+            )
+            return name, NumericColumns(checked_columns(release, columns)), self.fit_intercept
+        parsed = Formula(formula)
+        left, _ = parsed.sides()
+        if question not in (None, left):
+            raise InvalidInput(f"the question {question!r} and the formula {formula!r}", "the same question in both")
+        name = release.question(left).name
+        made = FormulaColumns.learn(parsed, release, engine)
+        return name, made, made.intercept and self.fit_intercept
+
+    def _fit_source(
+        self,
+        source: RecordSource,
+        channel: LabelChannel,
+        engine: Engine,
+        names: list[str],
+        intercept: bool,
+        weighted: bool,
+    ) -> Self:
+        ridge = checked_ridge(self.ridge)
+        method: Any = self.method
+        problem = SoftmaxProblem(channel, method, ridge, intercept, names, self.max_iter)
+        self._keep(problem.fit(source, engine), channel, names, intercept, weighted)
+        return self
+
+    def _keep(self, fit: SoftmaxFit, channel: LabelChannel, names: list[str], intercept: bool, weighted: bool) -> None:
+        theta = fit.theta
+        rows = theta if len(theta) == 1 else symmetric(theta)
+        self.channel_ = channel
+        self.classes_ = _class_array(channel)
+        self.intercept_ = rows[:, 0].copy() if intercept else np.zeros(len(rows))
+        self.coef_ = rows[:, int(intercept) :].copy()
+        self.parameters_ = theta.ravel()
+        self.parameter_names_ = parameter_names(channel, names, intercept)
+        self.covariance_sandwich_ = fit.sandwich_covariance
+        self.covariance_information_ = fit.information_covariance
+        robust = self.covariance == "sandwich" or fit.information_covariance is None
+        robust = robust or (self.covariance == "auto" and weighted)
+        self.covariance_: Any = fit.sandwich_covariance if robust else fit.information_covariance
+        self.covariance_kind_ = "sandwich" if robust else "information"
+        self.log_likelihood_ = fit.log_likelihood
+        self.ridge_ = fit.ridge
+        self.n_reports_ = fit.rows
+        self.n_iter_ = fit.iterations
+        self.converged_ = fit.converged
+        self.notes_ = fit.notes
+
+    def _fit_base(self, X: Any, y: Any, sample_weight: Any, design: Any) -> Self:
+        if self.method == "moments":
+            raise InvalidInput(
+                "method='moments' with a base_estimator",
+                "method='marginal'",
+                "Unbiased labels have negative weights, which scikit-learn classifiers do not take.",
+            )
+        validate_data(self, X, skip_check_array=True)
+        rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        channel, codes = self._encode(y, design, rows)
+        weights = _weights(sample_weight, np.empty((rows, 0)))
+        _check_base(self.base_estimator)
+        result = expectation_maximisation(
+            self.base_estimator,
+            X,
+            channel.matrix[codes],
+            weights,
+            max_iterations=self.max_iter,
+            tolerance=self.tol,
+        )
+        self.channel_ = channel
+        self.classes_ = _class_array(channel)
+        self.base_estimator_ = result.model
+        self.log_likelihood_ = (rows if weights is None else float(weights.sum())) * result.log_likelihood[-1]
+        self.n_reports_ = rows
+        self.n_iter_ = len(result.log_likelihood)
+        self.converged_ = result.converged
+        self.notes_ = ()
+        if not result.converged:
+            self.notes_ = (f"EM stopped after {self.n_iter_} rounds before it converged: raise max_iter.",)
+            warnings.warn(self.notes_[0], AskanceWarning, stacklevel=3)
+        return self
+
+    def _encode(self, y: Any, design: Any, rows: int) -> tuple[LabelChannel, Any]:
+        channel = as_channel(self.channel)
+        if channel is None:
+            y = column_or_1d(y, warn=True)
+            assert_all_finite(y, input_name="y")
+            check_classification_targets(y)
+            found = np.unique(y)
+            if len(found) < 2:
+                raise InvalidInput(f"labels of one class only: {found!r}", "labels of at least two classes")
+            channel = Identity(found.tolist())
+        codes = channel.encode_reports(y, design)
+        if len(codes) != rows:
+            raise InvalidInput(f"{rows} rows of features and {len(codes)} reports", "one report for each row")
+        return channel, codes
+
+    def _check_parameters(self) -> None:
+        if self.method not in ("marginal", "moments"):
+            raise InvalidInput(f"method={self.method!r}", "'marginal' or 'moments'")
+        if self.covariance not in ("auto", "information", "sandwich"):
+            raise InvalidInput(f"covariance={self.covariance!r}", "'auto', 'information' or 'sandwich'")
+        if self.covariance == "information" and self.method == "moments":
+            raise InvalidInput("covariance='information' with method='moments'", "'sandwich'")
+        checked_ridge(self.ridge)
+        if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
+            raise InvalidInput(f"max_iter={self.max_iter!r}", "at least 1")
+
+    # -- using the model -----------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return log-odds of the second class (n), or one logit for each class (n x K)."""
+        check_is_fitted(self, "classes_")
+        if self.base_estimator is not None:
+            raise NotAvailable("decision_function of a fit with base_estimator", "predict_proba")
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        logits: Floats = X @ self.coef_.T + self.intercept_
+        return logits[:, 0] if logits.shape[1] == 1 else logits
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probability of each class, n x K: of the truth, not of the report."""
+        check_is_fitted(self, "classes_")
+        if self.base_estimator is not None:
+            return class_probabilities(self.base_estimator_, X, len(self.classes_))
+        logits = self.decision_function(X)
+        against_first = logits[:, None] if logits.ndim == 1 else logits[:, 1:] - logits[:, :1]
+        return posterior(against_first).probabilities
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the likeliest true class of each row."""
+        check_is_fitted(self, "classes_")
+        if self.base_estimator is None:
+            scores = self.decision_function(X)
+            chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        else:
+            chosen = self.predict_proba(X).argmax(axis=1)
+        predicted: NDArray[Any] = self.classes_[chosen]
+        return predicted
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, design: Any = None) -> float:
+        """Return an unbiased estimate of the accuracy on the hidden truth, from reports.
+
+        Its mean is the clean accuracy, so model selection needs no true label; a single estimate may
+        leave [0, 1] when reports are few or noisy.
+        """
+        predicted = self.predict(X)
+        channel = self.channel_
+        codes = channel.encode_reports(y, design)
+        if len(codes) != len(predicted):
+            raise InvalidInput(f"{len(predicted)} rows of features and {len(codes)} reports", "as many of both")
+        weights = np.ones(len(codes)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        counts = np.maximum(np.bincount(codes, weights, minlength=channel.matrix.shape[0]), 0.5)
+        told = channel.unbiasing_matrix(counts / counts.sum())
+        index = {label: code for code, label in enumerate(self.classes_.tolist())}
+        chosen = np.array([index[label] for label in predicted.tolist()], dtype=int)
+        return float(np.average(told[chosen, codes], weights=weights))
+
+    @property
+    def standard_errors_(self) -> Floats:
+        """Standard errors of ``parameters_``."""
+        return standard_errors(self.covariance_)
+
+    def summary(self, level: float = 0.95) -> Summary:
+        """Return estimates, standard errors, z, p and intervals as a table."""
+        check_is_fitted(self, "classes_")
+        if self.base_estimator is not None:
+            raise NotAvailable(
+                "a summary of a fit with base_estimator: an arbitrary classifier has no standard errors",
+                "base_estimator=None",
+            )
+        likelihood = [] if self.log_likelihood_ is None else [("log-likelihood", f"{self.log_likelihood_:.4f}")]
+        ridge = [("ridge", f"{self.ridge_:.4g}")] if self.ridge_ else []
+        facts = (
+            ("reports", f"{self.n_reports_}"),
+            ("method", f"{self.method} ({self.covariance_kind_} standard errors)"),
+            *likelihood,
+            *ridge,
+            ("privacy", str(self.channel_.guarantee)),
+        )
+        title = f"P({self.classes_[1]}) by logistic regression on hidden answers"
+        if len(self.classes_) > 2:
+            title = f"Log-odds against {self.classes_.tolist()[0]!r} by softmax regression on hidden answers"
+        return summarise(title, self.parameter_names_, self.parameters_, self.covariance_, level, facts, self.notes_)
+
+    def to_sklearn(self) -> Any:
+        """Return a plain fitted scikit-learn LogisticRegression that predicts the same, for deployment."""
+        check_is_fitted(self, "classes_")
+        if self.base_estimator is not None:
+            raise NotAvailable(
+                "to_sklearn of a fit with base_estimator", "base_estimator=None", "Use base_estimator_ itself."
+            )
+        return plain_classifier(self)
+
+
+def as_channel(channel: Any) -> Any:
+    """Return a channel; a mapping of named designs becomes a DesignPerRow."""
+    if channel is None or isinstance(channel, LabelChannel):
+        return channel
+    if isinstance(channel, Mapping):
+        return DesignPerRow(channel)
+    raise InvalidInput(f"channel={channel!r}", "a finite channel such as Warner(0.8), or a mapping of named ones")
+
+
+def _weights(sample_weight: Any, X: Floats) -> Floats | None:
+    if sample_weight is None:
+        return None
+    weights: Floats = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    if weights.min(initial=0.0) < 0:
+        raise InvalidInput("negative sample weights", "weights of zero or more")
+    return weights
+
+
+def _check_base(base: Any) -> None:
+    last = base[-1] if isinstance(base, Pipeline) else base
+    if not hasattr(last, "predict_proba") or not has_fit_parameter(last, "sample_weight"):
+        raise InvalidInput(
+            f"base_estimator={base!r}",
+            "a classifier with predict_proba whose fit takes sample_weight",
+            "Expectation-maximisation weights every row by how likely each class is.",
+        )
+
+
+def _class_array(channel: LabelChannel) -> NDArray[Any]:
+    kinds = {type(label) for label in channel.classes}
+    return np.array(channel.classes, dtype=None if len(kinds) == 1 else object)

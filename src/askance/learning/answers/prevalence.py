@@ -1,0 +1,172 @@
+"""How many are there of each class: proportions from reports, with intervals."""
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from askance.arrays import Floats
+from askance.channels.base import LabelChannel
+from askance.engines.base import Engine, running
+from askance.engines.local.engine import LocalEngine
+from askance.engines.sources import ArraySource
+from askance.errors import AskanceWarning, InvalidInput, Unidentifiable
+from askance.learning.answers.indirect_classifier import as_channel
+from askance.learning.face.release_records import NumericColumns, records_of
+from askance.learning.face.saving import JsonModel
+from askance.releases.release import Release, read_release
+from askance.reports.summary import Summary, standard_errors, summarise
+from askance.solvers.simplex import mixture_proportions, project_to_simplex
+from askance.statistics.base import Records
+from askance.statistics.frequencies import ReportCounts, ReportFrequencies
+
+_ROUNDING = 1e-12
+
+
+class Prevalence(JsonModel, BaseEstimator):  # type: ignore[misc]
+    """Proportions of the true classes.
+
+    Parameters
+    ----------
+    channel : finite channel, or mapping of named ones
+        How the answers were hidden; may be left out when fitting a release.
+    method : {"marginal", "moments"}
+        "marginal": maximum likelihood. "moments": unbiased proportions, projected onto the simplex. The two
+        agree for channels with as many reports as classes, unless the estimate is at the border.
+
+    Attributes
+    ----------
+    proportions_ : array, K
+        Non-negative and summing to one.
+    unbiased_ : array, K
+        The unbiased estimate, which may leave [0, 1].
+    covariance_ : array, K x K
+    standard_errors_ : array, K
+    classes_, n_reports_, notes_
+
+    Examples
+    --------
+    >>> import askance as ask
+    >>> reports = ["yes"] * 400 + ["no"] * 600
+    >>> fitted = ask.Prevalence(ask.Warner(0.8)).fit(reports)
+    >>> fitted.proportions_.round(4)
+    array([0.6667, 0.3333])
+    """
+
+    def __init__(self, channel: LabelChannel | Mapping[str, Any] | None = None, method: str = "marginal") -> None:
+        self.channel = channel
+        self.method = method
+
+    def fit(self, reports: Any, y: Any = None, sample_weight: Any = None, design: Any = None) -> Self:
+        """Fit to reports; ``y`` is ignored and there for scikit-learn only."""
+        channel = as_channel(self.channel)
+        if channel is None:
+            raise InvalidInput("no channel", "how the answers were hidden, such as Prevalence(Warner(0.8))")
+        codes = channel.encode_reports(reports, design)
+        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        if weights is not None and (weights.shape != codes.shape or not np.all(weights >= 0)):
+            raise InvalidInput(f"sample weights of shape {weights.shape}", f"{len(codes)} weights of zero or more")
+        records = Records(np.empty((len(codes), 0)), codes, weights)
+        return self._fit_source(ArraySource(records), channel, LocalEngine(), weights is not None)
+
+    def fit_release(
+        self,
+        release: Any,
+        engine: str | Engine = "local",
+        *,
+        question: str | None = None,
+        weight: str | None = None,
+    ) -> Self:
+        """Fit to a release, which knows its own channel."""
+        release = release if isinstance(release, Release) else read_release(release)
+        channel = release.question(question).label_channel
+        source = records_of(release, question, NumericColumns(()), weight)
+        with running(engine) as where:
+            return self._fit_source(source, channel, where, weight is not None)
+
+    def _fit_source(self, source: Any, channel: LabelChannel, engine: Engine, weighted: bool) -> Self:
+        if self.method not in ("marginal", "moments"):
+            raise InvalidInput(f"method={self.method!r}", "'marginal' or 'moments'")
+        counts = engine.reduce(ReportFrequencies(channel.matrix.shape[0]), source)
+        if not counts.weight.sum() > 0:
+            raise InvalidInput(f"{counts.rows} reports of total weight 0", "at least one report")
+        self.unbiased_, moment_covariance = self._unbiased(channel, counts)
+        outside = bool(self.unbiased_.min() < -_ROUNDING)
+        if self.method == "moments":
+            self.proportions_, self.covariance_ = project_to_simplex(self.unbiased_), moment_covariance
+        else:
+            self.proportions_ = mixture_proportions(channel.matrix, counts.weight)
+            # On the border the likelihood is not quadratic: the unbiased estimate has honest errors there.
+            at_border = bool(self.proportions_.min() < 1e-9) and bool(np.isfinite(moment_covariance).all())
+            self.covariance_ = (
+                moment_covariance
+                if at_border
+                else _likelihood_covariance(channel.matrix, self.proportions_, counts, weighted)
+            )
+        self.channel_ = channel
+        self.classes_ = np.array(channel.classes)
+        self.n_reports_ = counts.rows
+        self.notes_: tuple[str, ...] = ()
+        if outside:
+            lowest = int(self.unbiased_.argmin())
+            self.notes_ = (
+                f"Fewer reports point to {channel.classes[lowest]!r} than chance alone would give: the unbiased "
+                f"estimate is {self.unbiased_[lowest]:.4f}, and was moved to the border.",
+            )
+            warnings.warn(self.notes_[0], AskanceWarning, stacklevel=3)
+        return self
+
+    def _unbiased(self, channel: LabelChannel, counts: ReportCounts) -> tuple[Floats, Floats]:
+        """The unbiased proportions and their covariance; NaN where no single report determines the truth."""
+        classes = len(channel.classes)
+        try:
+            told = channel.unbiasing_matrix(counts.law)
+        except Unidentifiable:
+            # Several designs together may tell what each alone does not; only the likelihood can use that.
+            if self.method == "moments" or np.linalg.matrix_rank(channel.matrix) < classes:
+                raise
+            return np.full(classes, np.nan), np.full((classes, classes), np.nan)
+        unbiased = told @ (counts.weight / counts.weight.sum())
+        spread = told - unbiased[:, None]
+        return unbiased, (spread * counts.squared_weight) @ spread.T / counts.weight.sum() ** 2
+
+    @property
+    def standard_errors_(self) -> Floats:
+        """Standard errors of the proportions."""
+        return standard_errors(self.covariance_)
+
+    def interval(self, level: float = 0.95) -> Floats:
+        """Return lower and upper limits, K x 2, cut to [0, 1]."""
+        table = self.summary(level).values
+        limits: Floats = table[:, 4:6]
+        return limits
+
+    def summary(self, level: float = 0.95) -> Summary:
+        """Return proportions, standard errors, z, p and intervals as a table."""
+        check_is_fitted(self, "proportions_")
+        names = tuple(str(label) for label in self.classes_)
+        facts = (
+            ("reports", f"{self.n_reports_}"),
+            ("method", self.method),
+            ("privacy", str(self.channel_.guarantee)),
+        )
+        wald = summarise("Proportions of the true answers", names, self.proportions_, self.covariance_, level)
+        values = wald.values.copy()
+        values[:, 4:6] = np.clip(values[:, 4:6], 0.0, 1.0)
+        return Summary(wald.title, names, values, level, facts, self.notes_)
+
+
+def _likelihood_covariance(matrix: Floats, proportions: Floats, counts: ReportCounts, weighted: bool) -> Floats:
+    """Inverse observed information of the proportions, whose sum is fixed; a sandwich if rows are weighted."""
+    law = matrix @ proportions
+    # Free coordinates: all classes but the last, which takes up the slack.
+    direction = np.vstack([np.eye(len(proportions) - 1), -np.ones(len(proportions) - 1)])
+    scores = (matrix @ direction) / np.maximum(law, np.finfo(float).tiny)[:, None]
+    bread = np.linalg.inv((scores * counts.weight[:, None]).T @ scores)
+    if weighted:
+        bread = bread @ ((scores * counts.squared_weight[:, None]).T @ scores) @ bread
+    covariance: Floats = direction @ bread @ direction.T
+    return covariance

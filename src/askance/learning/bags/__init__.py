@@ -1,0 +1,5 @@
+"""Classifiers from bags of which only the proportions of classes are known."""
+
+from askance.lazy import public_names
+
+__getattr__, __dir__, __all__ = public_names(__name__)

@@ -1,0 +1,12 @@
+from askance.learning.face.formula import Formula as Formula
+from askance.learning.face.formula import FormulaColumns as FormulaColumns
+from askance.learning.face.formula import in_formula as in_formula
+from askance.learning.face.linear_parameters import parameter_names as parameter_names
+from askance.learning.face.plain_sklearn import plain_classifier as plain_classifier
+from askance.learning.face.release_records import FeatureReader as FeatureReader
+from askance.learning.face.release_records import NumericColumns as NumericColumns
+from askance.learning.face.release_records import checked_columns as checked_columns
+from askance.learning.face.release_records import records_of as records_of
+from askance.learning.face.requested_ridge import checked_ridge as checked_ridge
+from askance.learning.face.saving import JsonModel as JsonModel
+from askance.learning.face.saving import load_model as load_model

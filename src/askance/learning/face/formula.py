@@ -1,0 +1,203 @@
+"""Model formulas over tables that may be larger than memory, through formulaic.
+
+The levels of categories are collected over the whole table first; after that every partition gives the same
+columns, whichever levels it happens to hold.
+"""
+
+import ast
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from askance.engines.base import Engine
+from askance.errors import InvalidInput
+from askance.learning.face.release_records import ReleaseColumns, checked_columns, missing_covariate
+from askance.releases.release import Release
+from askance.statistics.levels import ColumnLevels
+
+_ROWS_AT_ONCE = 2_000_000
+_MOST_LEVELS = 1000
+
+
+def in_formula(name: str) -> str:
+    """Write a column's name as a formula wants it.
+
+    Examples
+    --------
+    >>> in_formula("age"), in_formula("median income")
+    ('age', '`median income`')
+    """
+    return name if name.isidentifier() else f"`{name}`"
+
+
+@dataclass(frozen=True)
+class Formula:
+    """Both sides of a formula, such as ``cheated ~ age + C(school)``."""
+
+    text: str
+
+    def sides(self) -> tuple[str, Any]:
+        """Return the name on the left and the parsed right-hand side."""
+        from formulaic import Formula as Parsed
+        from formulaic.errors import FormulaicError
+
+        if self.text.count("~") != 1:
+            raise InvalidInput(f"the formula {self.text!r}", 'a question, ~ and covariates: "cheated ~ age"')
+        try:
+            parsed = Parsed(self.text)
+        except (FormulaicError, SyntaxError, AttributeError) as error:
+            first = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise InvalidInput(f"the formula {self.text!r} cannot be read: {first}") from None
+        left = [str(term) for term in getattr(parsed, "lhs", ())]
+        if len(left) != 1:
+            raise InvalidInput(f"the formula {self.text!r}", "one question left of ~")
+        if not hasattr(parsed.rhs, "required_variables"):
+            raise InvalidInput(f"the formula {self.text!r} has several parts", "one sum of terms, without |")
+        return left[0], parsed.rhs
+
+    def columns(self) -> list[str]:
+        """Return the columns that the right-hand side is made of."""
+        from formulaic.transforms import TRANSFORMS
+
+        _, right = self.sides()
+        found = set(map(str, right.required_variables))
+        # formulaic leaves out what stands inside center(), poly() and other transforms that learn from the data.
+        for factor in {factor.expr for term in right for factor in term.factors}:
+            with suppress(SyntaxError):
+                calls = [node for node in ast.walk(ast.parse(factor, mode="eval")) if isinstance(node, ast.Call)]
+                learned = [call for call in calls if getattr(call.func, "id", "") in TRANSFORMS]
+                names = [node for call in learned for value in call.args for node in ast.walk(value)]
+                found |= {node.id for node in names if isinstance(node, ast.Name)} - set(TRANSFORMS)
+        return sorted(found)
+
+
+@dataclass(frozen=True, eq=False)
+class FormulaColumns:
+    """Features that a formula makes of a table's columns."""
+
+    columns: tuple[str, ...]
+    names: tuple[str, ...]
+    intercept: bool
+    _levels: dict[str, tuple[Any, ...]]
+    _spec: Any
+
+    @classmethod
+    def learn(cls, formula: Formula, release: Release, engine: Engine) -> "FormulaColumns":
+        """Parse a formula against a release: find its columns, their levels, and the features' names."""
+        from formulaic.errors import FormulaicError
+
+        _, right = formula.sides()
+        columns = checked_columns(release, formula.columns())
+        levels = _levels(release, columns, engine)
+        try:
+            spec = _spec(right, _prototype(release, columns, levels))
+            if any(spec.transform_state.values()):
+                # center(), scale(), poly() and the like must see every row, not a prototype.
+                _refuse_too_large(release, ", ".join(spec.transform_state))
+                spec = _spec(right, _frame(release.head(columns, _ROWS_AT_ONCE), levels))
+        except (FormulaicError, ValueError, TypeError, KeyError, NameError) as error:
+            if isinstance(error, InvalidInput):
+                raise
+            first = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise InvalidInput(f"the formula {formula.text!r} cannot be applied: {first}") from None
+        names = tuple(str(name) for name in spec.column_names)
+        features = tuple(name for name in names if name != "Intercept")
+        if not names:
+            raise InvalidInput(f"the formula {formula.text!r}", "covariates or an intercept right of ~")
+        made = cls(columns, features, "Intercept" in names, levels, spec)
+        made._refuse_aggregates(formula, release)
+        return made
+
+    def _refuse_aggregates(self, formula: Formula, release: Release) -> None:
+        """Refuse ``age - age.mean()`` and the like, which would take the mean of each partition for that of all."""
+        if release.in_one_piece or not self.names:
+            return
+        rows = release.head(self.columns, 1000)
+        together = self.matrix(rows)
+        alone = [self.matrix(rows.slice(row, 1))[0] for row in range(min(rows.num_rows, 5))]
+        if not np.allclose(together[: len(alone)], alone, rtol=1e-9, atol=0):
+            raise InvalidInput(
+                f"the formula {formula.text!r} mixes rows, and those of the release are read in parts",
+                "terms that are computed row by row, or transforms that remember, such as center(), scale(), poly()",
+            )
+
+    def matrix(self, table: pa.Table) -> NDArray[np.float64]:
+        if table.num_rows == 0 or not self.names:
+            return np.empty((table.num_rows, len(self.names)))
+        with np.errstate(all="ignore"):  # what is not finite is refused below, by name
+            frame = self._spec.get_model_matrix(_frame(table.select(list(self.columns)), self._levels))
+        matrix = frame[list(self.names)].to_numpy(dtype=float)
+        if not np.isfinite(matrix).all():
+            worst = int((~np.isfinite(matrix)).any(axis=0).argmax())
+            raise missing_covariate(self.names[worst], int((~np.isfinite(matrix[:, worst])).sum()))
+        return np.ascontiguousarray(matrix)
+
+
+def _spec(right: Any, frame: Any) -> Any:
+    with np.errstate(all="ignore"):
+        return right.get_model_matrix(frame, na_action="raise", output="pandas").model_spec
+
+
+def _refuse_too_large(release: Release, transforms: str) -> None:
+    if release.num_rows > _ROWS_AT_ONCE:
+        raise InvalidInput(
+            f"{transforms} needs a whole column at once, and the release has {release.num_rows} rows",
+            f"at most {_ROWS_AT_ONCE} rows for such a transform",
+            "Write the transformed column into the data.",
+        )
+
+
+def _levels(release: Release, columns: tuple[str, ...], engine: Engine) -> dict[str, tuple[Any, ...]]:
+    """Collect the sorted levels of every column over all partitions; a number of very many values has none."""
+    found = engine.reduce(ColumnLevels(columns, _MOST_LEVELS), ReleaseColumns(release, columns))
+    for name, levels in found.items():
+        if levels.missing:
+            raise missing_covariate(name, levels.missing)
+        if levels.values is None and not _is_number(release.schema.field(name).type):
+            raise InvalidInput(
+                f"the column {name!r} has more than {_MOST_LEVELS} levels",
+                "a number, or a category with fewer levels",
+            )
+    return {name: tuple(sorted(levels.values)) for name, levels in found.items() if levels.values is not None}
+
+
+def _prototype(release: Release, columns: tuple[str, ...], levels: dict[str, tuple[Any, ...]]) -> Any:
+    """A small frame in which every level of every column occurs."""
+    # More rows than one, or scale() and poly() would divide by a variance of zero.
+    rows = max([100, *(len(values) for values in levels.values())])
+    table = release.head(columns, rows)
+    if columns and not table.num_rows:
+        raise InvalidInput("a release without rows", "at least one record")
+    cycled = {
+        name: pa.array([values[i % len(values)] for i in range(rows)], type=_plain_type(table[name].type))
+        if (values := levels.get(name))
+        else table[name].take(pa.array(np.arange(rows) % table.num_rows))
+        for name in columns
+    }
+    return _frame(pa.table(cycled), levels) if columns else _frame(pa.table({"_": [0.0] * rows}), levels)
+
+
+def _frame(table: pa.Table, levels: dict[str, tuple[Any, ...]]) -> Any:
+    import pandas as pd
+
+    frame = {}
+    for name in table.column_names:
+        column = table[name].combine_chunks()
+        if _is_number(column.type):
+            frame[name] = column.to_numpy(zero_copy_only=False)
+        else:
+            values = column.cast(_plain_type(column.type)).to_pylist()
+            frame[name] = pd.Categorical(values, categories=list(levels[name]))
+    return pd.DataFrame(frame, index=range(table.num_rows))
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))

@@ -1,0 +1,194 @@
+"""Fitted models as JSON: readable, versioned, never pickled."""
+
+import base64
+import json
+import os
+import zlib
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+import askance
+from askance.channels.specs import channel_from_spec
+from askance.errors import InvalidInput, NotAvailable, ReleaseError
+from askance.files.atomic import written_whole
+
+FORMAT = "askance-model"
+VERSION = 1
+_ESTIMATORS = {
+    "CountTagger": "askance.learning.counting.count_tagger",
+    "IndirectClassifier": "askance.learning.answers.indirect_classifier",
+    "IndirectRegressor": "askance.learning.numbers.indirect_regressor",
+    "MeanOperatorClassifier": "askance.learning.totals.mean_operator_classifier",
+    "Prevalence": "askance.learning.answers.prevalence",
+    "ProportionClassifier": "askance.learning.bags.proportion_classifier",
+    "SpreadClassifier": "askance.learning.records.spread_classifier",
+    "RatioEstimator": "askance.learning.ratios.ratio_estimator",
+}
+# What a fitted estimator may hold beside arrays and plain values: it has to_dict and from_dict.
+_PARTS = {
+    "BagPosteriorModel": "askance.learning.ratios.bag_posterior",
+    "MmdRatios": "askance.learning.ratios.mmd",
+}
+# JSON knows no such numbers: they are written as these words, and a text that is one of them is marked as a text.
+_NOT_FINITE = ("nan", "inf", "-inf")
+_BIT_GENERATORS = (np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64)
+
+
+class JsonModel:
+    """Adds ``to_json``, ``save`` and ``load`` to an estimator whose attributes are arrays and plain values."""
+
+    def to_json(self) -> str:
+        """Return parameters and fitted attributes as JSON."""
+        parameters = self.get_params(deep=False)  # type: ignore[attr-defined]
+        if parameters.get("base_estimator") is not None:
+            raise NotAvailable(
+                "saving a fit with base_estimator", "base_estimator=None", "Save base_estimator_ by its own means."
+            )
+        fitted = {name: value for name, value in vars(self).items() if name.endswith("_")}
+        if not fitted:
+            raise NotAvailable(f"saving a {type(self).__name__} that is not fitted", "a call of fit before")
+        content = {
+            "format": FORMAT,
+            "version": VERSION,
+            "askance": askance.__version__,
+            "estimator": type(self).__name__,
+            "parameters": {name: _encode(value) for name, value in parameters.items()},
+            "fitted": {name: _encode(value) for name, value in fitted.items()},
+        }
+        return json.dumps(content, indent=1, allow_nan=False)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a JSON file, atomically."""
+        text = self.to_json()
+        with written_whole(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a fitted model of this class."""
+        model = load_model(path)
+        if not isinstance(model, cls):
+            raise ReleaseError(f"{path} holds a {type(model).__name__}", f"a {cls.__name__}")
+        return model
+
+
+def load_model(path: str | os.PathLike[str]) -> Any:
+    """Read a fitted model that ``save`` wrote.
+
+    Examples
+    --------
+    >>> import tempfile, os, askance as ask
+    >>> fitted = ask.Prevalence(ask.Warner(0.8)).fit(["yes", "no", "no", "no"])
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.json")
+    >>> fitted.save(path)
+    >>> ask.load_model(path).proportions_
+    array([0.91666667, 0.08333333])
+    """
+    from importlib import import_module
+
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        why = "there is no file" if isinstance(error, FileNotFoundError) else f"cannot read ({error.strerror})"
+        raise ReleaseError(f"{why} {path}", "a model written by save") from None
+    except (UnicodeDecodeError, json.JSONDecodeError):
+        raise ReleaseError(f"{path} is not a JSON file", "a model written by save") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ReleaseError(f"{path} is not an askance model", "a model written by save")
+    version, estimator = content.get("version"), content.get("estimator")
+    if version != VERSION or estimator not in _ESTIMATORS:
+        raise ReleaseError(
+            f"{path} holds a {estimator} of format version {version}",
+            f"version {VERSION} and one of {', '.join(_ESTIMATORS)}",
+            "It was written by another version of askance: upgrade.",
+        )
+    kind = getattr(import_module(_ESTIMATORS[estimator]), estimator)
+    try:
+        model = kind(**{name: _decode(value) for name, value in content["parameters"].items()})
+        for name, value in content["fitted"].items():
+            setattr(model, name, _decode(value))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ReleaseError(
+            f"{path} is a damaged model ({type(error).__name__}: {error})", remedy="Save it again."
+        ) from error
+    return model
+
+
+def _encode(value: Any) -> Any:
+    if isinstance(value, np.ndarray) and value.dtype == np.float32:
+        return _packed(value)
+    if isinstance(value, np.ndarray):
+        return {"array": _finite(value.tolist()), "dtype": "object" if value.dtype == object else value.dtype.str}
+    if isinstance(value, tuple):
+        return {"tuple": [_encode(item) for item in value]}
+    if isinstance(value, list):
+        return {"list": [_encode(item) for item in value]}
+    if hasattr(value, "to_spec"):
+        return {"channel": value.to_spec()}
+    if type(value).__name__ in _PARTS:
+        return {"part": type(value).__name__, "content": _encode(value.to_dict())}
+    if isinstance(value, dict):
+        return {"mapping": {name: _encode(item) for name, item in value.items()}}
+    if isinstance(value, np.generic):
+        return _finite(value.item())
+    if isinstance(value, np.random.Generator | np.random.RandomState):
+        state = value.bit_generator.state if isinstance(value, np.random.Generator) else value.get_state(legacy=False)
+        return {"random": type(value).__name__, "state": _encode(state)}
+    if value in _NOT_FINITE:
+        return {"text": value}
+    if value is None or isinstance(value, bool | int | float | str):
+        return _finite(value)
+    raise InvalidInput(f"a value of type {type(value).__name__}", "arrays and plain values in a saved model")
+
+
+def _decode(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return float(value) if value in _NOT_FINITE else value
+    if "array" in value:
+        dtype = np.dtype(value["dtype"])
+        content = value["array"]
+        return np.array(_numbers(content), dtype) if dtype.kind == "f" else np.array(content, dtype)
+    if "text" in value:
+        return value["text"]
+    if "random" in value:
+        return _generator(value["random"], _decode(value["state"]))
+    if "packed" in value:
+        content = zlib.decompress(base64.b64decode(value["packed"]))
+        return np.frombuffer(content, "<f4").reshape(value["shape"]).astype(np.float32)
+    if "tuple" in value:
+        return tuple(_decode(item) for item in value["tuple"])
+    if "list" in value:
+        return [_decode(item) for item in value["list"]]
+    if "mapping" in value:
+        return {name: _decode(item) for name, item in value["mapping"].items()}
+    if "part" in value:
+        from importlib import import_module
+
+        return getattr(import_module(_PARTS[value["part"]]), value["part"]).from_dict(_decode(value["content"]))
+    return channel_from_spec(value["channel"])
+
+
+def _generator(kind: str, state: dict[str, Any]) -> np.random.Generator | np.random.RandomState:
+    source: Any = {known.__name__: known for known in _BIT_GENERATORS}[state["bit_generator"]]()
+    source.state = state
+    return np.random.Generator(source) if kind == "Generator" else np.random.RandomState(source)
+
+
+def _packed(array: NDArray[np.float32]) -> dict[str, Any]:
+    """Single precision is for models of millions of weights: as text they would fill a hundred megabytes."""
+    content = zlib.compress(np.ascontiguousarray(array, "<f4").tobytes(), 6)
+    return {"packed": base64.b64encode(content).decode(), "shape": list(array.shape)}
+
+
+def _finite(value: Any) -> Any:
+    """Write NaN and infinity as words."""
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return str(value) if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def _numbers(content: Any) -> Any:
+    return [_numbers(item) for item in content] if isinstance(content, list) else float(content)

@@ -1,0 +1,244 @@
+"""Sums of estimated second moments: all that a linear regression needs of hidden rows.
+
+With a = (1, columns), a report gives an unbiased estimate b of the upper triangle of a a'. One pass sums b and its
+squares; when the coefficients are known, a second pass sums the products of the scores that their errors come from.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askance.arrays import Floats
+from askance.channels.layouts import Fields
+from askance.channels.rows.per_value_flip import PerValueFlip
+from askance.channels.rows.private_number import PrivateNumber
+from askance.channels.rows.private_row import PrivateRow
+from askance.channels.rows.window_release import WindowRelease
+from askance.statistics.base import Records
+from askance.statistics.frequencies import counted
+from askance.statistics.row_blocks import BLOCK_ROWS, blocks
+
+
+class MomentSums(NamedTuple):
+    """Sums over reports of weights, of estimated moments, and of their squares."""
+
+    rows: int
+    weight: float
+    squared_weight: float
+    total: Floats
+    squares: Floats
+
+    @property
+    def mean(self) -> Floats:
+        """The estimated moments, upper triangle."""
+        mean: Floats = self.total / self.weight
+        return mean
+
+    @property
+    def variance(self) -> Floats:
+        """The variance of each estimated moment."""
+        spread: Floats = np.maximum(self.squares - self.squared_weight * self.mean**2, 0.0) / self.weight**2
+        return spread
+
+
+class Tally(NamedTuple):
+    """Estimated moments of some reports, n x width (width + 1) / 2, each with the sums of w and w^2 of its likes."""
+
+    moments: Floats
+    weight: Floats
+    squared_weight: Floats
+
+
+class MomentReader(Protocol):
+    """Tells the moments of hidden rows from their reports."""
+
+    @property
+    def width(self) -> int:
+        """The length of a = (1, columns)."""
+
+    @property
+    def to_units(self) -> Floats:
+        """L with a in the units of the data = L a on the reader's own scale."""
+
+    def tallies(self, records: Records) -> Iterator[Tally]:
+        """Yield unbiased estimates of the upper triangle of a a', in pieces that fit a core's cache."""
+
+    def sums(self, records: Records) -> MomentSums:
+        """Return the sums over a batch."""
+
+
+@dataclass(frozen=True)
+class HiddenRows:
+    """Rows of which every column is hidden."""
+
+    channel: PrivateRow
+
+    @property
+    def width(self) -> int:
+        return len(self.channel.bounds.names) + 1
+
+    @property
+    def to_units(self) -> Floats:
+        return self.channel.to_units
+
+    def tallies(self, records: Records) -> Iterator[Tally]:
+        layout = self.channel.layout
+        reports: NDArray[np.integer] = records.codes
+        if isinstance(layout, Fields) and len(layout.states) == 1 and layout.states[0] < len(records):
+            # Equal reports tell the same: each code is looked at once.
+            weight, squared = counted(self.channel.encode_reports(reports), records.weights, layout.states[0])
+            reports = np.arange(layout.states[0])
+        else:
+            weight, squared = _weights(records)
+        for start in range(0, len(reports), BLOCK_ROWS):
+            rows = slice(start, start + BLOCK_ROWS)
+            yield Tally(self.channel.moments(reports[rows]), weight[rows], squared[rows])
+
+    def sums(self, records: Records) -> MomentSums:
+        hidden = self.channel._hidden
+        if isinstance(hidden, WindowRelease):
+            # Few of the products are told by a report: their sums need not look at the others.
+            weight, squared, total, squares = hidden.product_sums(records.codes, records.weights)
+            total, squares = np.concatenate([[weight], total]), np.concatenate([[squared], squares])
+            return MomentSums(len(records), weight, squared, total, squares)
+        if isinstance(hidden, PerValueFlip) and records.weights is None:
+            # Every moment has two values, told by the bits of one column.
+            rows, ones = hidden.layout.ones(records.codes)
+            zero, one = self.channel.moments(np.repeat([[0], [1]], hidden.dim, axis=0).reshape(2, -1))
+            share = np.concatenate([[rows], ones])
+            total, squares = (rows * a + share * (b - a) for a, b in ((zero, one), (zero**2, one**2)))
+            return MomentSums(rows, float(rows), float(rows), total, squares)
+        return _summed(self, records)
+
+
+@dataclass(frozen=True)
+class HiddenOutcome:
+    """Public features, and an outcome that is hidden alone, or not at all.
+
+    Parameters
+    ----------
+    channel : PrivateNumber, optional
+        How the outcome was hidden; codes of records are outcomes themselves if not given.
+    centre, scale : tuple of float
+        By which features, and last the outcome, are standardised.
+    """
+
+    channel: PrivateNumber | None
+    centre: tuple[float, ...]
+    scale: tuple[float, ...]
+
+    @property
+    def width(self) -> int:
+        return len(self.centre) + 1
+
+    @cached_property
+    def to_units(self) -> Floats:
+        matrix = np.diag([1.0, *self.scale])
+        matrix[1:, 0] = self.centre
+        return matrix
+
+    @property
+    def tells_squares(self) -> bool:
+        """Whether the square of the outcome can be told from a report."""
+        return self.channel is None or self.channel.tells_squares
+
+    def tallies(self, records: Records) -> Iterator[Tally]:
+        for block in blocks(records):
+            yield Tally(self._moments(block), *_weights(block))
+
+    def _moments(self, records: Records) -> Floats:
+        outcome = records.codes if self.channel is None else self.channel.unbias(records.codes)
+        rows = np.empty((len(records), self.width))
+        rows[:, 0] = 1.0
+        rows[:, 1:-1] = (records.features - np.array(self.centre[:-1])) / np.array(self.scale[:-1])
+        rows[:, -1] = (outcome - self.centre[-1]) / self.scale[-1]
+        first, second = np.triu_indices(self.width)
+        products: Floats = rows[:, first] * rows[:, second]
+        if self.channel is not None:  # the square of an estimate is no estimate of the square
+            products[:, -1] = self.channel.unbias_square(records.codes) if self.tells_squares else 0.0
+        return products
+
+    def sums(self, records: Records) -> MomentSums:
+        found = _summed(self, records)
+        if not self.tells_squares:
+            found.total[-1] = np.nan
+        return found
+
+
+def _weights(records: Records) -> tuple[Floats, Floats]:
+    if records.weights is None:
+        ones = np.ones(len(records))
+        return ones, ones
+    return records.weights, records.weights**2
+
+
+def _summed(reader: MomentReader, records: Records) -> MomentSums:
+    weight, squared = 0.0, 0.0
+    size = reader.width * (reader.width + 1) // 2
+    total, squares = np.zeros(size), np.zeros(size)
+    for tally in reader.tallies(records):
+        weight += float(tally.weight.sum())
+        squared += float(tally.squared_weight.sum())
+        total += tally.weight @ tally.moments
+        squares += tally.squared_weight @ tally.moments**2
+    return MomentSums(len(records), weight, squared, total, squares)
+
+
+@dataclass(frozen=True, eq=False)
+class SecondMoments:
+    """Sum the estimated moments of a reader."""
+
+    reader: MomentReader
+
+    def empty(self) -> MomentSums:
+        size = self.reader.width * (self.reader.width + 1) // 2
+        return MomentSums(0, 0.0, 0.0, np.zeros(size), np.zeros(size))
+
+    def observe(self, records: Records) -> MomentSums:
+        return self.reader.sums(records)
+
+    def merge(self, first: MomentSums, second: MomentSums) -> MomentSums:
+        return MomentSums(
+            first.rows + second.rows,
+            first.weight + second.weight,
+            first.squared_weight + second.squared_weight,
+            first.total + second.total,
+            first.squares + second.squares,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreProducts:
+    """Sum s s' over reports, where s = (estimated a a') direction: the noise of the normal equations."""
+
+    reader: MomentReader
+    direction: Floats  # of length width, on the reader's own scale
+
+    def empty(self) -> Floats:
+        return np.zeros((self.reader.width, self.reader.width))
+
+    @cached_property
+    def _contraction(self) -> Floats:
+        """K with (upper triangle of a a') K = a a' direction."""
+        width = self.reader.width
+        first, second = np.triu_indices(width)
+        matrix = np.zeros((len(first), width))
+        entry = np.arange(len(first))
+        matrix[entry, first] = self.direction[second]
+        off = first != second
+        matrix[entry[off], second[off]] = self.direction[first[off]]
+        return matrix
+
+    def observe(self, records: Records) -> Floats:
+        total = self.empty()
+        for tally in self.reader.tallies(records):
+            scores = tally.moments @ self._contraction
+            total += (scores * tally.squared_weight[:, None]).T @ scores
+        return total
+
+    def merge(self, first: Floats, second: Floats) -> Floats:
+        return first + second

@@ -1,0 +1,179 @@
+"""Can these bags tell class ratios, and does a new group look like a mixture of their classes?"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from askance.learning.ratios.mmd import MmdRatios
+from askance.reports.number_format import number, p_value
+
+SHIFTED = 0.01  # a p-value below which a group is said to be no mixture of the classes
+UNLIKE = 0.001  # the same for training bags
+UNEXPLAINED = 0.2  # and the part of their differences that must be at stake
+
+
+@dataclass(frozen=True)
+class RatioDiagnosis:
+    """What limits an estimate of class ratios.
+
+    Parameters
+    ----------
+    bags, rows, classes : int
+        Of the training set.
+    rank : int
+        Of the proportions; as many as classes, or ratios could not be told.
+    condition : float
+        The proportions' largest singular value over their smallest: 1 for pure bags of equal number.
+    bag_separation : float
+        The smallest singular value of the bags' embeddings, minsing(A) in Theorem 1.
+    class_separation : float
+        The length of the shortest difference of class embeddings, chance taken off: 0 if two classes look alike.
+    q : float
+        Q(D), the paper's condition number of the training set: the proportions' largest singular value over
+        ``bag_separation``.
+    theorem_1 : float
+        The paper's bound on the 2-norm of the error, with probability ``level``; for the new group if there is one, and
+        for an infinite one else. More than sqrt(2) says nothing. Noise of the proportions adds Lemma 4's. NaN for a
+        kernel with k(x, x) above 1, for which it does not hold.
+    lemma_4 : float
+        The paper's bound on the Frobenius norm of the proportions' noise, with probability ``level``; NaN without.
+    level : float
+    bag_misfit, bag_misfit_p : float
+        The training bags' distances from the mixtures that their proportions call for: over what chance makes of them,
+        and the probability of more. NaN if there are no more bags than classes.
+    unexplained : float
+        The part of the bags' differences that their proportions do not explain.
+    group_rows : int, optional
+    shift, shift_p : float
+        The new group's distance from all mixtures of the classes, and the probability of more; NaN without a group.
+    """
+
+    bags: int
+    rows: int
+    classes: int
+    rank: int
+    condition: float
+    bag_separation: float
+    class_separation: float
+    q: float
+    theorem_1: float
+    lemma_4: float
+    level: float
+    bag_misfit: float
+    bag_misfit_p: float
+    unexplained: float
+    group_rows: int | None = None
+    shift: float = math.nan
+    shift_p: float = math.nan
+
+    @property
+    def bags_differ_in_features(self) -> bool:
+        """Whether the training bags differ in more than their proportions."""
+        return self.bag_misfit_p < UNLIKE and self.unexplained > UNEXPLAINED
+
+    @property
+    def shifted(self) -> bool:
+        """Whether P(x | y) has visibly shifted in the new group."""
+        return self.shift_p < SHIFTED
+
+    def __str__(self) -> str:
+        chance = f"with probability {100 * self.level:g}%"
+        lines = [
+            f"{self.bags} bags of {self.rows} rows, {self.classes} classes",
+            f"proportions: rank {self.rank}, condition {number(self.condition, 2)}",
+            f"embeddings: smallest singular value {number(self.bag_separation, 4)}, classes at least "
+            f"{number(self.class_separation, 4)} apart",
+            f"Q(D) {number(self.q, 1)}; Theorem 1: "
+            + (
+                "not for kernels with k(x, x) above 1"
+                if math.isnan(self.theorem_1)
+                else f"error at most {number(self.theorem_1, 3)} {chance}"
+            ),
+        ]
+        if not math.isnan(self.lemma_4):
+            lines.append(f"Lemma 4: noise of the proportions at most {number(self.lemma_4, 3)} {chance}")
+        if not math.isnan(self.bag_misfit_p):
+            lines.append(
+                f"bags as mixtures of the classes: {number(self.bag_misfit, 2)} times the distance of chance, p "
+                f"{p_value(self.bag_misfit_p)}; {number(100 * self.unexplained, 0)}% of their differences unexplained"
+            )
+        if self.group_rows is not None:
+            verdict = "P(x | y) has shifted" if self.shifted else "no sign of a shift of P(x | y)"
+            lines.append(
+                f"the new group of {self.group_rows} rows: {number(self.shift, 2)} times the distance of chance, p "
+                f"{p_value(self.shift_p)}: {verdict}"
+            )
+        return "\n".join(lines)
+
+
+def diagnose(model: MmdRatios, level: float, group: np.ndarray | None = None) -> RatioDiagnosis:
+    """Put together what a kernel model knows of its bags, and of a new group."""
+    bags = model.bags
+    singular = np.linalg.svd(bags.proportions, compute_uv=False)
+    least = math.sqrt(max(float(np.linalg.eigvalsh(bags.gram)[0]), 0.0))
+    q = float(singular[0]) / least if least > 0 else math.inf
+    estimate = None if group is None else model.estimate(group)
+    misfit = model.bag_misfit()
+    return RatioDiagnosis(
+        bags=len(bags.sizes),
+        rows=int(bags.sizes.sum()),
+        classes=len(bags.mixing),
+        rank=int((singular > 1e-8 * singular[0]).sum()),
+        condition=float(singular[0] / max(singular[-1], 1e-300)),
+        bag_separation=least,
+        class_separation=model.class_separation(),
+        q=q,
+        theorem_1=_bound(model, least, q, None if group is None else len(group), 1 - level),
+        lemma_4=lemma_4(bags.noise, 1 - level),
+        level=level,
+        bag_misfit=misfit.ratio,
+        bag_misfit_p=misfit.p,
+        unexplained=model.unexplained(),
+        group_rows=None if group is None else len(group),
+        shift=math.nan if estimate is None else estimate.misfit,
+        shift_p=math.nan if estimate is None else estimate.misfit_p,
+    )
+
+
+def _bound(model: MmdRatios, separation: float, q: float, group: int | None, chance: float) -> float:
+    """Theorem 1 where it holds, with the noise of the proportions as in the paper's section 3.1."""
+    bags = model.bags
+    if not model.normalised():
+        return math.nan
+    if not bags.noise.any():
+        return theorem_1(bags.sizes, separation, q, group, chance)
+    if separation <= 0:
+        return math.inf
+    # Each of the two bounds fails with half the probability.
+    return theorem_1(bags.sizes, separation, q, group, chance / 2) + lemma_4(bags.noise, chance / 2) / separation
+
+
+def theorem_1(sizes: np.ndarray, separation: float, q: float, group: int | None, chance: float) -> float:
+    """The paper's bound on the error of the ratios, 2-norm, which fails with probability ``chance`` at most.
+
+    For kernels with k(x, x) = 1. The embeddings' smallest singular value is that of the sample, not of the population.
+
+    References
+    ----------
+    Iyer, Nath & Sarawagi (2016), Theorem 1.
+    """
+    if separation <= 0:
+        return math.inf
+    log = math.log(2 * (2 * len(sizes) + 1) / chance)
+    error = (2 + math.sqrt(log / 2)) / np.sqrt(np.asarray(sizes, dtype=float))
+    own = 0.0 if group is None else q * (2 + math.sqrt(log / 2)) / math.sqrt(group)
+    return float(np.sqrt((error**2).sum())) / separation * (1 + q) + own
+
+
+def lemma_4(noise: np.ndarray, chance: float) -> float:
+    """The paper's bound on the Frobenius norm of the proportions' noise; it holds for every law with these variances.
+
+    References
+    ----------
+    Iyer, Nath & Sarawagi (2016), Lemma 4, with the variances themselves in place of a Dirichlet law's.
+    """
+    variances = np.diagonal(noise, axis1=1, axis2=2)
+    if not variances.any():
+        return math.nan
+    return float(variances.size / math.sqrt(chance) * math.sqrt(variances.max()))

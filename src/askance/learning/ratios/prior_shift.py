@@ -1,0 +1,102 @@
+"""The ratios r of a group under prior shift, from class posteriors that may be wrong.
+
+Posteriors p(k | x) for the ratios pi of the training rows become the functions
+
+    h_k(x) = (p_k / pi_k) / sum_y q_y p_y / pi_y.
+
+At q = r their means over the group are the score of its likelihood, whose root expectation-maximisation finds: right if
+the posteriors are. But the mean of any h over a group is sum_y r_y E[h | y], and E[h | y] is seen on held-out rows of
+the training bags. Solving this for r forgives wrong posteriors, and its error is a weighted sum of means of rows, of
+known covariance. That is least if q is the mixture of all these rows, each weighted by its part in the variance: the
+group's ratios by 1/n, and each bag's by the square of its weight over its size.
+
+E[h | y] comes from the bags (no bias) and from the labels (less noise), see ``posterior_table``: the
+second, moved to the first as far as they differ by more than chance (James & Stein 1961).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from askance.arrays import Floats
+from askance.learning.ratios.posterior_table import PosteriorTable
+from askance.learning.ratios.ratio_model import RatioEstimate
+from askance.solvers.simplex import mixture_proportions, project_to_simplex
+
+_ROUNDS = 50  # of the likelihood's maximisation: it only says where the functions h are taken
+
+
+class _Solution(NamedTuple):
+    free: Floats
+    means: Floats  # E[h | y], K x K
+    covariances: Floats  # of h within classes, K x K x K
+    solve: Floats  # K x K: from an error of the group's mean of h to one of r
+
+
+def shifted_ratios(table: PosteriorTable, logs: Floats) -> Floats:
+    """Return the ratios of a group from log-posteriors of its rows, models x n x K.
+
+    Parameters
+    ----------
+    table : PosteriorTable
+        Of held-out rows, each judged by one of the models.
+    logs : array, models x n x K
+        Of the group's rows by each of the models.
+    """
+    return project_to_simplex(_solve(table, logs).free)
+
+
+def estimate_shifted_ratios(table: PosteriorTable, logs: Floats) -> RatioEstimate:
+    """Return the same ratios with their covariance."""
+    found = _solve(table, logs)
+    ratios, rows = project_to_simplex(found.free), logs.shape[1]
+    weights = table.bag_weights(found.free) ** 2
+    of_means = {
+        "group": np.tensordot(ratios / rows, found.covariances, axes=1),
+        "training": np.tensordot((weights / table.sizes) @ table.shares, found.covariances, axes=1),
+    }
+    if table.noise is not None:
+        # P_j enters twice: by the weight of a bag's mean, and by what explains that mean.
+        along = table.sizes[:, None] * (table.noise @ np.linalg.solve(table.gram, found.free))
+        spread = np.tensordot(weights, table.noise, axes=1) + along.T @ along
+        of_means["proportions"] = found.means.T @ spread @ found.means
+    parts = {source: found.solve @ covariance @ found.solve.T for source, covariance in of_means.items()}
+    total: Floats = np.sum(list(parts.values()), axis=0)
+    return RatioEstimate(ratios, found.free, total, parts, rows)
+
+
+def _solve(table: PosteriorTable, logs: Floats) -> _Solution:
+    likelihoods = table.likelihoods(logs)
+    rows, classes = likelihoods.shape[1:]
+    together = likelihoods.reshape(-1, classes)
+    likeliest = mixture_proportions(together, np.ones(len(together)), _ROUNDS)
+    in_training = table.bag_weights(likeliest) ** 2 / table.sizes @ table.shares
+    at = likeliest / rows + in_training
+    at /= at.sum()
+    group = _scores(together, at).mean(axis=0)
+    cells = _scores(table.cell_likelihoods, at)
+    means, covariances = table.by_labels(cells)
+    by_bags = table.by_bags(cells)
+    if table.noise is not None:
+        means = by_bags  # labels given noisy proportions are biased in ways that nothing here tells
+    else:
+        apart = at @ (by_bags - means)
+        chance = np.tensordot(in_training, covariances, axes=1)
+        means = means + _beyond_chance(apart, chance) * (by_bags - means)
+    # Ratios sum to one, and so do q_k h_k: K - 1 equations for K - 1 unknowns.
+    contrasts = np.linalg.svd(np.ones((1, classes)))[2][1:].T
+    solve = contrasts @ np.linalg.pinv(means.T @ contrasts, rcond=1e-9)
+    return _Solution(at + solve @ (group - at @ means), means, covariances, solve)
+
+
+def _beyond_chance(difference: Floats, covariance: Floats) -> float:
+    """The part of a difference that chance does not explain: 0 if all may be chance, towards 1 if it cannot."""
+    freedom = len(difference) - 1
+    square = float(difference @ np.linalg.pinv(covariance, rcond=1e-9, hermitian=True) @ difference)
+    return max(0.0, 1 - freedom / square) if square > 0 else 0.0
+
+
+def _scores(likelihoods: Floats, ratios: Floats) -> Floats:
+    """h_k(x) = p(x | k) / sum_y q_y p(x | y)."""
+    made: Floats = likelihoods / (likelihoods @ ratios)[:, None]
+    return made

@@ -1,0 +1,180 @@
+"""The class ratios of new groups: a table, and a plot of their intervals."""
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askance.arrays import Floats
+from askance.files.atomic import written_whole
+from askance.learning.ratios.diagnosis import SHIFTED
+from askance.learning.ratios.ratio_estimator import RatioEstimator
+from askance.reports.colours import BLUE, GREEN, GREY, INK, MIST, ORANGE, PURPLE, SKY, VERMILION
+from askance.reports.number_format import number, p_value
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+_COLOURS = (BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, GREY, INK)
+_MARKERS = "osD^v<>P"
+
+
+@dataclass(frozen=True, eq=False)
+class RatioTable:
+    """Estimated ratios with intervals.
+
+    Parameters
+    ----------
+    groups : tuple of str
+    rows : tuple of int
+        Of each group.
+    classes : tuple of str
+    ratios, low, high : array, groups x K
+    shift_p : array, groups
+        The probability that a mixture of the classes is as far from its class embeddings as this group is.
+    level : float
+    """
+
+    groups: tuple[str, ...]
+    rows: tuple[int, ...]
+    classes: tuple[str, ...]
+    ratios: Floats
+    low: Floats
+    high: Floats
+    shift_p: Floats
+    level: float
+
+    @classmethod
+    def of(
+        cls, model: RatioEstimator, X: Any, groups: Sequence[str] | NDArray[Any] | None, level: float
+    ) -> "RatioTable":
+        """Estimate the ratios of every group of the frame X."""
+        judged = model.judge(X, np.full(len(X), "all rows") if groups is None else groups, level)
+        return cls(
+            groups=tuple(str(group.name) for group in judged),
+            rows=tuple(group.estimate.rows for group in judged),
+            classes=tuple(map(str, model.classes_.tolist())),
+            ratios=np.array([group.estimate.ratios for group in judged]),
+            low=np.array([group.interval[:, 0] for group in judged]),
+            high=np.array([group.interval[:, 1] for group in judged]),
+            shift_p=np.array([group.estimate.misfit_p for group in judged]),
+            level=level,
+        )
+
+    @property
+    def shifted(self) -> tuple[str, ...]:
+        """The groups that are no mixture of the classes as the training bags show them."""
+        return tuple(name for name, p in zip(self.groups, self.shift_p, strict=True) if p < SHIFTED / len(self.groups))
+
+    def records(self) -> list[dict[str, Any]]:
+        """One record for each group and class."""
+        return [
+            {
+                "group": group,
+                "rows": rows,
+                "class": label,
+                "ratio": float(self.ratios[i, k]),
+                "low": float(self.low[i, k]),
+                "high": float(self.high[i, k]),
+                "shift_p": float(self.shift_p[i]),
+            }
+            for i, (group, rows) in enumerate(zip(self.groups, self.rows, strict=True))
+            for k, label in enumerate(self.classes)
+        ]
+
+    def to_csv(self) -> str:
+        """Return a CSV text with a line for each group and class."""
+        text = io.StringIO()
+        records = self.records()
+        writer = csv.DictWriter(text, fieldnames=list(records[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(records)
+        return text.getvalue()
+
+    def __str__(self) -> str:
+        header = ("group", "rows", "class", "ratio", f"{100 * self.level:g}% interval", "p of the fit")
+        lines = [header]
+        for i, (group, rows) in enumerate(zip(self.groups, self.rows, strict=True)):
+            for k, label in enumerate(self.classes):
+                first = k == 0
+                odd = "  shifted" * (group in self.shifted)
+                lines.append(
+                    (
+                        group * first,
+                        f"{rows:,}" * first,
+                        label,
+                        number(self.ratios[i, k], 3),
+                        f"{number(self.low[i, k], 3)} to {number(self.high[i, k], 3)}",
+                        (p_value(self.shift_p[i]) + odd) * first if not math.isnan(self.shift_p[i]) else "",
+                    )
+                )
+        widths = [max(len(line[j]) for line in lines) for j in range(len(header))]
+        right = (False, True, False, True, True, False)
+        return "\n".join(
+            "  ".join(
+                cell.rjust(width) if end else cell.ljust(width)
+                for cell, width, end in zip(line, widths, right, strict=True)
+            ).rstrip()
+            for line in lines
+        )
+
+
+def ratio_plot(table: RatioTable) -> "Figure":
+    """Draw the ratios with their intervals, group by group; of two classes one is enough."""
+    from matplotlib.figure import Figure
+
+    shown = [1] if len(table.classes) == 2 else list(range(len(table.classes)))
+    step = 0.8 / len(shown)
+    height = 1.3 + len(table.groups) * (0.32 if len(shown) == 1 else 0.2 + 0.16 * len(shown))
+    figure = Figure(figsize=(7.0, min(height, 60.0)), dpi=160, layout="constrained")
+    axes = figure.subplots()
+    places = np.arange(len(table.groups))[::-1]
+    drawn: list[Any] = []  # containers, which a legend takes for artists
+    for j, k in enumerate(shown):
+        at = places + 0.4 - step * (j + 0.5)
+        bars = axes.errorbar(
+            table.ratios[:, k],
+            at,
+            # Rounding may put an end of an interval on the wrong side of an estimate at the border.
+            xerr=np.maximum([table.ratios[:, k] - table.low[:, k], table.high[:, k] - table.ratios[:, k]], 0),
+            fmt=_MARKERS[k % len(_MARKERS)],
+            color=_COLOURS[(k if len(shown) > 1 else 0) % len(_COLOURS)],
+            ms=4.5,
+            elinewidth=1.6,
+        )
+        drawn.append(bars)
+    labels = [f"{name} *" if name in table.shifted else name for name in table.groups]
+    axes.set_yticks(places, labels, parse_math=False)
+    axes.set_ylim(-0.6, len(table.groups) - 0.4)
+    axes.set_xlim(-0.02, 1.02)
+    axes.set_xlabel(
+        (f"share of {table.classes[1]}" if len(shown) == 1 else "share of each class")
+        + f", with {100 * table.level:g}% intervals"
+        + "\n* no mixture of the classes as the training bags show them: do not trust" * bool(table.shifted),
+        parse_math=False,
+    )
+    axes.grid(axis="x", color=MIST, lw=0.8)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    if len(shown) > 1:
+        # Labels are given outright, and as they are: a class may begin with an underscore, or have dollars in its name.
+        legend = figure.legend(
+            drawn, table.classes, loc="outside upper center", ncols=min(len(shown), 6), frameon=False, fontsize=9
+        )
+        for text in legend.get_texts():
+            text.set_parse_math(False)
+    return figure
+
+
+def save_plot(figure: "Figure", path: Path) -> None:
+    """Write a figure, in the format that the file's name ends with, whole or not at all."""
+    with written_whole(path) as temporary:
+        figure.savefig(temporary, format=path.suffix.lstrip(".").lower() or "png")

@@ -1,0 +1,5 @@
+"""Classifiers from records whose features and label were both hidden: the spread likelihood."""
+
+from askance.lazy import public_names
+
+__getattr__, __dir__, __all__ = public_names(__name__)

@@ -1,0 +1,135 @@
+"""Several hidden attributes as one: every combination of their true states, and what reports say about each.
+
+Combinations are numbered with the last attribute running fastest.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askance.arrays import Floats
+from askance.channels.attributes.feature_channel import FeatureChannel
+from askance.channels.attributes.row_channel import RowChannel
+from askance.channels.base import LabelChannel
+from askance.errors import InvalidInput, Unidentifiable
+from askance.learning.records.enumerated_likelihood import LARGEST_TABLE
+
+_SMALLEST_SINGULAR_VALUE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenStates:
+    """Reports as codes, and the law of each attribute.
+
+    Parameters
+    ----------
+    matrices : d arrays, O_j x K_j
+        P(report | truth).
+    codes : n x d
+        Row numbers of the matrices.
+    """
+
+    matrices: tuple[Floats, ...]
+    codes: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, channel: Any, reports: Any) -> "HiddenStates":
+        """Read reports by the channel that made them."""
+        matrices, codes = _read(channel, reports)
+        if not len(codes):
+            raise InvalidInput("no reports", "at least one")
+        return cls(tuple(np.asarray(matrix, dtype=float) for matrix in matrices), codes.astype(np.int64))
+
+    @property
+    def rows(self) -> int:
+        return len(self.codes)
+
+    @property
+    def attributes(self) -> int:
+        """How many attributes there are."""
+        return len(self.matrices)
+
+    @property
+    def states(self) -> int:
+        """How many combinations of true states there are."""
+        return math.prod(matrix.shape[1] for matrix in self.matrices)
+
+    def refuse_lost_truth(self) -> None:
+        """Refuse noise that is not valid ([RR] section 2): its matrix must have independent columns.
+
+        Then no two laws of the truth lead to the same law of reports. The product over attributes is valid if
+        every attribute's matrix is.
+        """
+        for j, matrix in enumerate(self.matrices):
+            values = np.linalg.svd(matrix, compute_uv=False)
+            enough = len(values) >= matrix.shape[1] and values[-1] > _SMALLEST_SINGULAR_VALUE * values[0]
+            if not enough:
+                where = f" of attribute {j + 1}" if len(self.matrices) > 1 else ""
+                raise Unidentifiable(
+                    f"the noise{where} is not valid: its matrix has rank {np.linalg.matrix_rank(matrix)} for "
+                    f"{matrix.shape[1]} true states, so that different laws of the truth lead to the same reports",
+                    "a channel whose columns are linearly independent",
+                    "If the model is identifiable even so, say require_valid=False.",
+                )
+
+    def grouped(self) -> tuple[Floats, Floats]:
+        """P(report | truth) of each distinct report (R x M), and how often it came."""
+        distinct, counts = np.unique(self.codes, axis=0, return_counts=True)
+        return self._table(distinct), counts.astype(float)
+
+    def by_row(self) -> tuple[Floats, Floats]:
+        """The same for every row on its own."""
+        return self._table(self.codes), np.ones(self.rows)
+
+    def _table(self, codes: NDArray[np.int64]) -> Floats:
+        if len(codes) * self.states > LARGEST_TABLE:
+            raise InvalidInput(
+                f"{self.states:,} combinations of true states and {len(codes):,} distinct reports",
+                f"a product of at most {LARGEST_TABLE:,}",
+                "This recipe enumerates the truth; it is for few attributes with few states.",
+            )
+        table = np.ones((len(codes), 1))
+        for j, matrix in enumerate(self.matrices):
+            table = (table[:, :, None] * matrix[codes[:, j], None, :]).reshape(len(codes), -1)
+        return table
+
+
+def _read(channel: Any, reports: Any) -> tuple[Sequence[Any], NDArray[Any]]:
+    """The matrices of a channel, whichever kind it is, and its reports as codes."""
+    if isinstance(channel, RowChannel):
+        if channel.label is None:
+            raise InvalidInput(
+                f"{channel!r}, which tells labels as they are", "a label channel, such as Identity([...])"
+            )
+        if not isinstance(reports, tuple) or len(reports) != 2:
+            raise InvalidInput(f"a {type(reports).__name__} of reports for a RowChannel", "the pair (features, labels)")
+        matrices, codes = _read(channel.features, reports[0])
+        labels = np.asarray(channel.label.encode_reports(reports[1]))
+        if len(labels) != len(codes):
+            raise InvalidInput(f"{len(codes)} rows of features and {len(labels)} labels", "one label for each row")
+        return [*matrices, channel.label.matrix], np.column_stack([codes, labels])
+    if isinstance(channel, FeatureChannel):
+        codes = channel.encode(reports)
+        laws: Any = channel.for_width(codes.shape[1]).laws
+        return [law.matrix for law in laws], codes
+    if isinstance(channel, LabelChannel):
+        return [channel.matrix], np.asarray(channel.encode_reports(reports))[:, None]
+    if isinstance(channel, Sequence) and channel and all(isinstance(one, LabelChannel) for one in channel):
+        columns = _columns(reports, len(channel))
+        pairs = zip(channel, columns, strict=True)
+        return [one.matrix for one in channel], np.column_stack([one.encode_reports(told) for one, told in pairs])
+    raise InvalidInput(
+        f"a {type(channel).__name__} as channel",
+        "a finite channel, a sequence of them, a StateFlip, or a RowChannel with finite features",
+    )
+
+
+def _columns(reports: Any, width: int) -> list[Any]:
+    table = reports.to_numpy() if hasattr(reports, "to_numpy") else np.asarray(reports)
+    if table.ndim != 2 or table.shape[1] != width:
+        raise InvalidInput(f"reports of shape {table.shape}", f"a row for each record, with {width} columns")
+    return list(table.T)

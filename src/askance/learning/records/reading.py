@@ -1,0 +1,94 @@
+"""Read records of which every part was hidden: feature reports as codes or numbers, label reports as likelihoods."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askance.arrays import Floats
+from askance.channels.attributes.additive_noise import GaussianNoise
+from askance.channels.attributes.coordinate_law import FiniteCoordinate
+from askance.channels.attributes.feature_channel import FeatureChannel
+from askance.channels.attributes.row_channel import RowChannel
+from askance.channels.base import LabelChannel
+from askance.channels.labels.finite import Identity
+from askance.errors import InvalidInput
+
+
+@dataclass(frozen=True, eq=False)
+class SpreadRecords:
+    """Reports that a fit can use.
+
+    Parameters
+    ----------
+    features : FeatureChannel
+        For as many attributes as there are.
+    reports : n x d
+        Codes of finite attributes, numbers of others.
+    label : LabelChannel
+    label_codes : n
+    """
+
+    features: FeatureChannel
+    reports: NDArray[Any]
+    label: LabelChannel
+    label_codes: NDArray[np.intp]
+
+    @property
+    def label_likelihood(self) -> Floats:
+        """P(label report_i | class), n x classes."""
+        likelihood: Floats = self.label.matrix[self.label_codes]
+        return likelihood
+
+
+def read_records(channel: Any, X: NDArray[Any], y: Any) -> SpreadRecords:
+    """Check reports against a channel; None hides nothing."""
+    row = as_row_channel(channel)
+    features = row.features.for_width(X.shape[1])
+    label = row.label
+    if label is None:
+        found = np.unique(y)
+        if len(found) < 2:
+            raise InvalidInput(f"labels of one class only: {found!r}", "labels of at least two classes")
+        label = Identity(found.tolist())
+    codes = np.asarray(label.encode_reports(y), dtype=np.intp)
+    if len(codes) != len(X):
+        raise InvalidInput(f"{len(X)} rows of features and {len(codes)} label reports", "one label report for each row")
+    if len(np.unique(codes)) < 2:
+        raise InvalidInput(
+            "label reports that are all the same",
+            "reports of at least two classes",
+            "One class cannot be told from none.",
+        )
+    return SpreadRecords(features, read_features(features, X), label, codes)
+
+
+def read_features(features: FeatureChannel, X: NDArray[Any]) -> NDArray[Any]:
+    """Codes of finite attributes and numbers of others, n x d."""
+    if features.is_finite:
+        return np.asarray(features.encode(X))
+    table = X.astype(float)
+    for law, columns in features.groups:
+        if isinstance(law, FiniteCoordinate):
+            codes, stranger = law.encode(np.ascontiguousarray(X[:, columns]).reshape(-1))
+            if stranger >= 0:
+                at, column = divmod(stranger, len(columns))
+                raise InvalidInput(
+                    f"{X[at, columns[column]]} in row {at + 1}, column {columns[column] + 1}", law.wanted()
+                )
+            table[:, columns] = codes.reshape(len(X), -1)
+    return table
+
+
+def as_row_channel(channel: Any) -> RowChannel:
+    """Return a row channel; None is one that hides nothing."""
+    if channel is None:
+        return RowChannel(GaussianNoise(0.0))
+    if not isinstance(channel, RowChannel):
+        raise InvalidInput(
+            f"channel={channel!r}",
+            "RowChannel(features=..., label=...)",
+            "If only labels were hidden, use IndirectClassifier.",
+        )
+    return channel

@@ -1,0 +1,17 @@
+from askance.learning.totals.loss_plot import plot_factorisation as plot_factorisation
+from askance.learning.totals.losses import NAMED as NAMED
+from askance.learning.totals.losses import Loss as Loss
+from askance.learning.totals.losses import Rho as Rho
+from askance.learning.totals.losses import factorise as factorise
+from askance.learning.totals.mean_operator_classifier import MeanOperatorClassifier as MeanOperatorClassifier
+from askance.learning.totals.mean_operators import mean_operator as mean_operator
+from askance.learning.totals.mean_operators import mean_operator_from_proportions as mean_operator_from_proportions
+from askance.learning.totals.mean_operators import mean_operator_from_reports as mean_operator_from_reports
+from askance.learning.totals.mean_operators import mean_operator_from_some_labels as mean_operator_from_some_labels
+from askance.learning.totals.noise_ridge import noise_penalty as noise_penalty
+from askance.learning.totals.public_features import PublicFeatures as PublicFeatures
+from askance.learning.totals.risk_solver import minimise_risk as minimise_risk
+from askance.learning.totals.risk_solver import minimise_softmax as minimise_softmax
+from askance.learning.totals.user_losses import as_loss as as_loss
+from askance.learning.totals.user_losses import from_generator as from_generator
+from askance.learning.totals.user_losses import linear_odd_defect as linear_odd_defect

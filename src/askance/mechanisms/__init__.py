@@ -1,0 +1,5 @@
+"""Many people's labels become noisy totals, paid for from a budget."""
+
+from askance.lazy import public_names
+
+__getattr__, __dir__, __all__ = public_names(__name__)

@@ -1,0 +1,5 @@
+"""Noise for counts of labels by bag."""
+
+from askance.lazy import public_names
+
+__getattr__, __dir__, __all__ = public_names(__name__)

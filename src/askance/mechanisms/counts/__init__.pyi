@@ -1,0 +1,15 @@
+from askance.mechanisms.counts.count_mechanisms import Noise as Noise
+from askance.mechanisms.counts.count_mechanisms import Plan as Plan
+from askance.mechanisms.counts.count_mechanisms import best_noise as best_noise
+from askance.mechanisms.counts.count_mechanisms import calibrated as calibrated
+from askance.mechanisms.counts.count_mechanisms import choose as choose
+from askance.mechanisms.counts.count_mechanisms import cost as cost
+from askance.mechanisms.counts.count_mechanisms import from_parameters as from_parameters
+from askance.mechanisms.counts.count_mechanisms import to_parameters as to_parameters
+from askance.mechanisms.counts.count_noise import CountNoise as CountNoise
+from askance.mechanisms.counts.dirichlet_counts import dirichlet_distortion as dirichlet_distortion
+from askance.mechanisms.counts.dirichlet_draws import PaperDirichlet as PaperDirichlet
+from askance.mechanisms.counts.independent_counts import IndependentGaussian as IndependentGaussian
+from askance.mechanisms.counts.scaled_dirichlet import NAME as NAME
+from askance.mechanisms.counts.scaled_dirichlet import Search as Search
+from askance.mechanisms.counts.scaled_dirichlet import paper_scale as paper_scale

@@ -1,0 +1,142 @@
+"""Ways to release the counts of a bag, and which of them distorts least.
+
+A plan is a mechanism that is calibrated for one bag: how it draws, how far off it is, and why it is private. All that a
+sound one knows besides the counts it is given to draw for is public: the total, the number of classes, and the level.
+So the choice among them costs no privacy.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import fields
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from askance.errors import InvalidInput
+from askance.mechanisms.budget import Budget
+from askance.mechanisms.counts.balanced_counts import BalancedGaussian, BalancedLaplace, TruncatedLaplace
+from askance.mechanisms.counts.dirichlet_counts import SoundDirichlet
+from askance.mechanisms.counts.dirichlet_draws import LaplacePrior, PaperDirichlet
+from askance.mechanisms.counts.independent_counts import IndependentGaussian, IndependentLaplace
+
+Noise = BalancedLaplace | TruncatedLaplace | BalancedGaussian | IndependentLaplace | IndependentGaussian
+Plan = Noise | LaplacePrior | SoundDirichlet | PaperDirichlet
+
+_NOISES: dict[str, type[Noise]] = {
+    law.name: law
+    for law in (BalancedLaplace, TruncatedLaplace, BalancedGaussian, IndependentLaplace, IndependentGaussian)
+}
+_DIRICHLETS: dict[str, type[LaplacePrior] | type[SoundDirichlet]] = {
+    law.name: law for law in (LaplacePrior, SoundDirichlet)
+}
+SOUND = (*_NOISES, *_DIRICHLETS)
+_SPEND_DELTA = {law.name for law in (TruncatedLaplace, BalancedGaussian, IndependentGaussian, SoundDirichlet)}
+_NO_CUT = 200
+_LEAST_PARAMETER = Fraction(1, 10**30)
+_WORTH = 0.95  # delta is spent only for less than so much of the distortion without it
+
+
+def choose(mechanism: str, totals: Sequence[int], classes: int, budget: Budget) -> tuple[list[Plan], dict[str, float]]:
+    """Calibrate a sound mechanism for bags of some sizes, or with "auto" the one of least distortion.
+
+    Returns
+    -------
+    list
+        A plan for each bag.
+    dict
+        The expected distortion of each mechanism that was looked at: the sum of absolute errors of the proportions,
+        mean of all bags, before they are made non-negative, which only lessens it.
+    """
+    sizes = sorted(set(totals))
+    found: dict[str, dict[int, Plan]] = {}
+    for name in [mechanism] if mechanism != "auto" else _automatic(budget):
+        try:
+            found[name] = {total: calibrated(name, total, classes, budget) for total in sizes}
+        except InvalidInput:  # a level that this mechanism cannot give
+            if mechanism != "auto":
+                raise
+    distortions = {
+        name: float(np.mean([plans[total].distortion / total for total in totals])) for name, plans in found.items()
+    }
+    best = found[_best(distortions)]
+    return [best[total] for total in totals], distortions
+
+
+def best_noise(classes: int, budget: Budget) -> Noise:
+    """Return the noise of least distortion; it does not depend on how many people there are.
+
+    Examples
+    --------
+    >>> best_noise(5, Budget.of("0.05", "0.05")).name
+    'discrete-gaussian'
+    """
+    laws: dict[str, Noise] = {}
+    for name in _NOISES.keys() & _automatic(budget):
+        with suppress(InvalidInput):
+            laws[name] = _NOISES[name].calibrated(classes, cost(name, budget))
+    return laws[_best({name: law.distortion for name, law in laws.items()})]
+
+
+def _automatic(budget: Budget) -> list[str]:
+    """The mechanisms that "auto" looks at.
+
+    A sound Dirichlet law is not among them: it takes long to calibrate and is never the best. With a large pseudo-count
+    it becomes Gaussian noise, with a small scale Laplace noise, both from above.
+    """
+    left_out = set() if budget.delta else set(_SPEND_DELTA)
+    if budget.delta * _NO_CUT < budget.epsilon:  # what could be cut off is then too little to matter
+        left_out.add(TruncatedLaplace.name)
+    return [name for name in (*_NOISES, LaplacePrior.name) if name not in left_out]
+
+
+def _best(distortions: dict[str, float]) -> str:
+    """The mechanism of least distortion; one that spends delta only where that is worth it."""
+    best = min(distortions, key=lambda name: distortions[name])
+    thrifty = min(distortions.keys() - _SPEND_DELTA, key=lambda name: distortions[name], default=best)
+    return best if distortions[best] < _WORTH * distortions[thrifty] else thrifty
+
+
+def cost(mechanism: str, budget: Budget) -> Budget:
+    """Return what a mechanism spends: only some need delta."""
+    return budget if mechanism in _SPEND_DELTA else Budget(budget.epsilon)
+
+
+def calibrated(name: str, total: int, classes: int, budget: Budget) -> Plan:
+    """Return a sound mechanism for a bag of some size."""
+    spent = cost(name, budget)
+    if name in _DIRICHLETS:
+        return _DIRICHLETS[name].calibrated(total, classes, spent)
+    return _NOISES[name].calibrated(classes, spent)
+
+
+def to_parameters(plan: Plan) -> dict[str, str]:
+    """Return the numbers of a plan as exact text."""
+    return {
+        field.name: str(getattr(plan, field.name)) for field in fields(plan) if field.name not in ("total", "classes")
+    }
+
+
+def _positive(text: str) -> Fraction:
+    """Read a number that a plan can have; files come from strangers, and so may numbers that nothing can hold."""
+    # No exponents: ten letters can be a number of a gigabyte.
+    if len(text) > 1000 or not set(text) <= set("0123456789/"):
+        raise ValueError(f"the parameter {text[:40]!r}")
+    number = Fraction(text)
+    if not _LEAST_PARAMETER <= number <= 1 / _LEAST_PARAMETER:
+        raise ValueError(f"the parameter {text[:40]!r}")
+    return number
+
+
+def from_parameters(name: str, parameters: Mapping[str, str], total: int, classes: int) -> Plan:
+    """Read what :func:`to_parameters` wrote."""
+    numbers: dict[str, Any] = {key: _positive(text) for key, text in parameters.items()}
+    for whole in {"radius", "draws"} & set(numbers):
+        numbers[whole] = int(numbers[whole])
+    noises: dict[str, Any] = dict(_NOISES)
+    if name in noises:
+        plan: Plan = noises[name](**numbers, classes=classes)
+    else:
+        kinds: dict[str, Any] = {**_DIRICHLETS, PaperDirichlet.name: PaperDirichlet}
+        plan = kinds[name](**numbers, total=total, classes=classes)
+    return plan

@@ -1,0 +1,15 @@
+from askance.papers.artefacts import Point as Point
+from askance.papers.artefacts import draw_means as draw_means
+from askance.papers.artefacts import panels as panels
+from askance.papers.artefacts import save_figure as save_figure
+from askance.papers.artefacts import save_table as save_table
+from askance.papers.findings import Finding as Finding
+from askance.papers.findings import Outcome as Outcome
+from askance.papers.finite_family import draw_report_counts as draw_report_counts
+from askance.papers.finite_family import fit_marginal as fit_marginal
+from askance.papers.finite_family import fit_moments as fit_moments
+from askance.papers.registry import Entry as Entry
+from askance.papers.registry import entries as entries
+from askance.papers.registry import reproduces as reproduces
+from askance.papers.registry import run_entry as run_entry
+from askance.papers.registry import select as select

@@ -1,0 +1,1 @@
+"""Iyer, Nath and Sarawagi: privacy-preserving class ratio estimation."""

@@ -1,0 +1,5 @@
+"""Data sets of the papers' experiments, and stand-ins for them."""
+
+from askance.lazy import public_names
+
+__getattr__, __dir__, __all__ = public_names(__name__)

@@ -1,0 +1,132 @@
+"""Labelled rows from which groups of any mix are drawn: the protocol of [CR] section 4.
+
+Half of the rows make training bags, the other half new groups; within both, the rows of a group are drawn class by
+class, so that P(x | y) is the same everywhere and only the proportions shift.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from askance.arrays import Floats, Integers
+from askance.papers.data.data_sets import found
+from askance.papers.data.digits import handwritten_digits
+from askance.papers.data.labelled_sets import adult_table, standardised
+from askance.solvers.simplex import whole_counts
+
+MARRIED = ("Married-civ-spouse", "Married-AF-spouse")
+UNMARRIED = ("Never-married",)
+
+
+@dataclass(frozen=True, eq=False)
+class RatioSet:
+    """Features, and classes as codes 0 to K-1.
+
+    Parameters
+    ----------
+    name : str
+    source : str
+        Where it is from, for whoever reads the figure.
+    features : array, n x d
+    codes : array, n
+    stand_in : bool
+        Whether it is made up, because the real one was not to be had.
+    """
+
+    name: str
+    source: str
+    features: Floats
+    codes: Integers
+    stand_in: bool = False
+
+    @property
+    def classes(self) -> int:
+        """How many there are."""
+        return int(self.codes.max()) + 1
+
+    def halves(self, rng: np.random.Generator) -> "tuple[RatioSet, RatioSet]":
+        """Return a random half for training bags, and the rest for new groups."""
+        first, second = np.array_split(rng.permutation(len(self.codes)), 2)
+        return tuple(  # type: ignore[return-value]
+            replace(self, features=self.features[rows], codes=self.codes[rows]) for rows in (first, second)
+        )
+
+    def group(self, shares: Floats, size: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Draw a group; return its rows and the shares that it really has.
+
+        Rows are drawn without replacement as long as a class has enough of them.
+        """
+        counts = whole_counts(shares, size)
+        chosen = []
+        for code, count in enumerate(counts):
+            rows = np.flatnonzero(self.codes == code)
+            chosen.append(rng.choice(rows, count, replace=count > len(rows)))
+        return self.features[np.concatenate(chosen)], counts / size
+
+    def bags(self, table: Floats, size: int, rng: np.random.Generator) -> tuple[Floats, Integers, Floats]:
+        """Draw a bag for each row of a table of shares; return rows, the bag of each, and the bags' real shares."""
+        drawn = [self.group(shares, size, rng) for shares in table]
+        names = np.repeat(np.arange(len(table)), size)
+        return np.vstack([rows for rows, _ in drawn]), names, np.array([shares for _, shares in drawn])
+
+
+def rotated(classes: int, rho: float, times: int = 2) -> Floats:
+    """The paper's training proportions: each class in turn has 1 - (c-1) rho, the others rho.
+
+    Examples
+    --------
+    >>> rotated(2, 0.1, times=1)
+    array([[0.9, 0.1],
+           [0.1, 0.9]])
+    """
+    one = np.full((classes, classes), rho)
+    np.fill_diagonal(one, 1 - (classes - 1) * rho)
+    return np.tile(one, (times, 1))
+
+
+def census() -> RatioSet:
+    """Adult: who earns more than 50,000 dollars; or a stand-in."""
+    table = adult_table()
+    if table is None:
+        return _gaussians("made up, two classes", classes=2, width=10, distance=1.5, seed=1994)
+    rich = np.asarray(table.raw["income"].to_pylist()) == ">50K"
+    return RatioSet("Adult", table.source, table.features(), rich.astype(np.int64))
+
+
+def marital_status() -> RatioSet:
+    """Adult: married, never married, or no longer; told from all columns but the relationship. Or a stand-in."""
+    table = adult_table()
+    if table is None:
+        return _gaussians("made up, three classes", classes=3, width=10, distance=1.5, seed=1995)
+    status = np.asarray(table.raw["marital_status"].to_pylist())
+    codes = np.select([np.isin(status, MARRIED), np.isin(status, UNMARRIED)], [0, 1], default=2)
+    features = table.features("marital_status", "relationship")
+    return RatioSet("Adult, marital status", table.source, features, codes.astype(np.int64))
+
+
+def higgs() -> RatioSet:
+    """A subset of HIGGS: collisions that made the particle, and others; or a stand-in."""
+    path = found("higgs/higgs_union.parquet")
+    if path is None:
+        return _gaussians("made up, two classes close together", classes=2, width=28, distance=0.25, seed=2014)
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(path)
+    names = [name for name in table.column_names if name not in ("label", "src")]
+    features = standardised(np.column_stack([table[name].to_numpy().astype(float) for name in names]))
+    source = "HIGGS, a subset (Baldi, Sadowski & Whiteson 2014, UCI)"
+    return RatioSet("Higgs", source, features, table["label"].to_numpy().astype(np.int64))
+
+
+def handwritten() -> RatioSet:
+    """Handwritten digits, ten classes: MNIST, or the small ones that come with scikit-learn."""
+    found = handwritten_digits(tuple(range(10)))
+    return RatioSet(found.name, found.source, found.scaled(found.pictures), found.labels, found.stand_in)
+
+
+def _gaussians(name: str, classes: int, width: int, distance: float, seed: int) -> RatioSet:
+    """Normal classes. The seed is the data set's own: a stand-in is a data set, not a simulation."""
+    rng = np.random.default_rng(seed)
+    codes = np.repeat(np.arange(classes), 8_000)
+    centres = distance * rng.normal(size=(classes, width)) / np.sqrt(2)
+    return RatioSet(name, name, rng.normal(size=(len(codes), width)) + centres[codes], codes, stand_in=True)

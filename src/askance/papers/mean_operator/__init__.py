@@ -1,0 +1,1 @@
+"""Patrini, Nielsen and Nock: bridging weak supervision and privacy aware learning."""

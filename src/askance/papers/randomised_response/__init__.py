@@ -1,0 +1,5 @@
+"""Barber: private machine learning via randomised response."""
+
+from askance.lazy import public_names
+
+__getattr__, __dir__, __all__ = public_names(__name__)

@@ -1,0 +1,198 @@
+"""Auditing a channel: is the privacy that it promises the privacy that it gives?
+
+Three looks, each independent of the channel's own arithmetic:
+
+1. *enumeration*: epsilon from the integer counts, with Python integers and exact fractions;
+2. *every cell*: reports are drawn through ``privatize``, with the entropy that protects real answers, and the
+   number of times each truth gave each report is compared with the declared probability by an exact binomial test;
+3. *a lower bound*: the pair of truths and the report that reveal most are chosen on one half of the draws, and
+   bounded on the other half by Clopper and Pearson's limits, which no sampler can argue with.
+
+All tests together raise a false alarm with probability at most the stated error rate: half of it is shared by the
+cells (Bonferroni), half by the bounds.
+
+Channels for numbers have too many reports for a table; how they are looked at is in
+``number_audit``. Attributes that are hidden one by one are looked at one by one, in
+``attribute_audit``.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from askance.channels.attributes.feature_channel import FeatureChannel
+from askance.channels.attributes.row_channel import RowChannel
+from askance.channels.base import LabelChannel
+from askance.channels.labels.design_per_row import DesignPerRow
+from askance.channels.labels.finite import FiniteLaw
+from askance.channels.rows.private_row import PrivateRow
+from askance.channels.rows.vectors import RowMechanism
+from askance.entropy.thresholds import RESOLUTION
+from askance.errors import InvalidInput
+from askance.planning.auditing.attribute_audit import audit_attributes
+from askance.planning.auditing.audit_report import AuditReport, CellFault, DesignAudit
+from askance.planning.auditing.cell_tests import Table, binomial_p_values, detectable, most_revealing
+from askance.planning.auditing.cell_tests import enumerated_epsilon as enumerated_epsilon
+from askance.planning.auditing.clopper_pearson import sure_level
+from askance.planning.auditing.number_audit import audit_numbers
+
+_DRAWS = 1_000_000
+_DRAWS_AT_ONCE = 1 << 20
+_AGREE = 1e-9
+
+
+def audit(
+    channel: LabelChannel | RowMechanism | PrivateRow | FeatureChannel | RowChannel,
+    draws: int | None = None,
+    error_rate: float = 1e-3,
+) -> AuditReport:
+    """Check a channel against its promise.
+
+    Parameters
+    ----------
+    channel : any channel
+        With several designs, each is audited.
+    draws : int, optional
+        Reports to draw in all, for all truths (and designs). A million if not given, or as many as take a few seconds
+        where a report is costly to draw.
+    error_rate : float
+        The probability with which an honest channel may fail.
+
+    Returns
+    -------
+    AuditReport
+        Printable; ``passed``, ``exact_epsilon``, ``lower_bound``, ``designs``, ``to_dict()``.
+
+    Examples
+    --------
+    >>> from askance import Warner, audit
+    >>> report = audit(Warner(0.75), draws=20_000, error_rate=1e-9)
+    >>> report.passed, round(report.exact_epsilon, 4)
+    (True, 1.0986)
+    """
+    if not isinstance(error_rate, int | float | np.floating) or not 0 < error_rate < 1:
+        raise InvalidInput(f"error_rate={error_rate!r}", "a probability between 0 and 1, such as 0.001")
+    if isinstance(channel, RowMechanism | PrivateRow):
+        return AuditReport((audit_numbers(channel, draws, float(error_rate)),), float(error_rate))
+    if isinstance(channel, FeatureChannel):
+        return AuditReport((audit_attributes(channel, draws, float(error_rate)),), float(error_rate))
+    if isinstance(channel, RowChannel):
+        return _audit_record(channel, draws, float(error_rate))
+    designs = _designs(channel)
+    draws = _DRAWS if draws is None else draws
+    cells_of_truths = len(designs) * len(channel.classes)
+    if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 20 * cells_of_truths:
+        raise InvalidInput(
+            f"draws={draws!r}", f"a whole number, at least {20 * cells_of_truths}: 20 for each truth and design"
+        )
+    halves = _draw(channel, designs, int(draws) // cells_of_truths)
+    cells = sum(design.counts.size for design in designs.values())
+    cell_level = error_rate / 2 / cells
+    bound_level = error_rate / 2 / len(designs)
+    return AuditReport(
+        designs=tuple(
+            _audit_design(name, design, halves[name], cell_level, bound_level) for name, design in designs.items()
+        ),
+        error_rate=float(error_rate),
+    )
+
+
+def _audit_record(channel: RowChannel, draws: int | None, error_rate: float) -> AuditReport:
+    """Audit the features and the label; both are told at once, so that their levels add up."""
+    parts = {"features": channel.features} | ({} if channel.label is None else {"label": channel.label})
+    found = {name: audit(part, draws, error_rate / len(parts)) for name, part in parts.items()}
+    designs = tuple(replace(design, name=name) for name, report in found.items() for design in report.designs)
+    return AuditReport(designs, error_rate, together=math.fsum(report.exact_epsilon for report in found.values()))
+
+
+def _designs(channel: Any) -> Mapping[str, FiniteLaw]:
+    if isinstance(channel, DesignPerRow):
+        return channel.designs
+    if isinstance(channel, FiniteLaw):
+        return {"": channel}
+    raise InvalidInput(
+        f"an audit of {channel!r}", "a channel: a finite channel such as Warner(0.8), or one for numbers"
+    )
+
+
+def _draw(channel: Any, designs: Mapping[str, FiniteLaw], each: int) -> dict[str, tuple[Table, Table]]:
+    """Draw reports in two halves; count them, reports x truths, for each design.
+
+    Truths and designs alternate from row to row, as they would among real respondents.
+    """
+    truths, several = len(channel.classes), isinstance(channel, DesignPerRow)
+    labels = np.array(channel.classes, dtype=None if len({*map(type, channel.classes)}) == 1 else object)
+    names = np.array(list(designs))
+    combinations = truths * len(designs)
+    rows = channel.matrix.shape[0]
+    halves = []
+    for rounds in (each // 2, each - each // 2):
+        counted = np.zeros(rows * combinations, dtype=np.int64)
+        done, total = 0, rounds * combinations
+        while done < total:
+            which = np.arange(done, min(done + _DRAWS_AT_ONCE, total)) % combinations
+            design = (names[which // truths],) if several else ()
+            reports = channel.privatize(labels[which % truths], *design)
+            codes = channel.encode_reports(reports, *design).astype(np.int64)
+            counted += np.bincount(codes * combinations + which, minlength=rows * combinations)
+            done += len(which)
+        halves.append(counted.reshape(rows, combinations))
+    found, first = {}, 0
+    for number, (name, design_law) in enumerate(designs.items()):
+        reports_of = slice(first, first + len(design_law.report_labels))
+        truths_of = slice(number * truths, (number + 1) * truths)
+        found[name] = (halves[0][reports_of, truths_of], halves[1][reports_of, truths_of])
+        first = reports_of.stop
+    return found
+
+
+def _audit_design(
+    name: str, law: FiniteLaw, halves: tuple[Table, Table], cell_level: float, bound_level: float
+) -> DesignAudit:
+    exact = enumerated_epsilon(law.counts)
+    drawn = halves[0] + halves[1]
+    each = drawn.sum(axis=0)
+    expected = law.counts / RESOLUTION
+    p_values = binomial_p_values(drawn, each, expected)
+    report, truth, other = most_revealing(halves[0], bound_level)
+    pair = [truth, other]
+    lower = sure_level(halves[1][report, pair], halves[1].sum(axis=0)[pair], bound_level)
+    faults = tuple(
+        CellFault(
+            report=law.report_labels[o],
+            truth=law.classes[k],
+            declared=float(expected[o, k]),
+            observed=float(drawn[o, k] / each[k]),
+            p_value=float(p_values[o, k]),
+        )
+        for o, k in np.argwhere(p_values < cell_level)
+    )
+    return DesignAudit(
+        name=name,
+        channel=repr(law),
+        promised_epsilon=law.guarantee.epsilon,
+        exact_epsilon=exact,
+        table_fault=_table_fault(law),
+        cells=int(drawn.size),
+        draws=int(each.sum()),
+        smallest_p=float(p_values.min()),
+        cell_level=cell_level,
+        detectable=detectable(expected, int(each.min()), cell_level),
+        faults=faults,
+        lower_bound=lower,
+        lower_bound_at=(law.report_labels[report], law.classes[truth], law.classes[other]),
+        confidence=1 - bound_level,
+    )
+
+
+def _table_fault(law: FiniteLaw) -> str:
+    """Say what is wrong with the declared table itself; "" if nothing."""
+    sums = [sum(column) for column in law.counts.T.tolist()]
+    if any(total != RESOLUTION for total in sums) or law.counts.min() < 0:
+        return "the counts of some truth do not add up to 2^62"
+    if np.abs(law.matrix - law.counts / RESOLUTION).max() > _AGREE:
+        return "the matrix that estimators use differs from the counts that are drawn from"
+    return ""

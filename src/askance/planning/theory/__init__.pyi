@@ -1,0 +1,13 @@
+from askance.planning.theory.efficiency import asymptotic_variance as asymptotic_variance
+from askance.planning.theory.efficiency import classic_response_variance as classic_response_variance
+from askance.planning.theory.efficiency import family_law as family_law
+from askance.planning.theory.efficiency import relative_efficiency as relative_efficiency
+from askance.planning.theory.mean_operator_bounds import noise_bound as noise_bound
+from askance.planning.theory.mean_operator_bounds import parameter_bound as parameter_bound
+from askance.planning.theory.mean_operator_bounds import risk_bound as risk_bound
+from askance.planning.theory.ratio_error import equally_apart as equally_apart
+from askance.planning.theory.ratio_error import expected_ratio_error as expected_ratio_error
+from askance.planning.theory.ratio_error import measured_apart as measured_apart
+from askance.planning.theory.structured_response import coordinate_release_loss as coordinate_release_loss
+from askance.planning.theory.structured_response import per_value_loss as per_value_loss
+from askance.planning.theory.structured_response import response_loss as response_loss

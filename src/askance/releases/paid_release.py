@@ -1,0 +1,43 @@
+"""The order in which a release of private labels is made: decided, paid for, drawn, written down."""
+
+import os
+from typing import Protocol, TypeVar
+
+from askance.entropy.bits import BitSource, system_bits
+from askance.mechanisms.budget import Budget
+from askance.mechanisms.ledger import Ledger
+from askance.releases.json_release import JsonRelease
+
+Released = TypeVar("Released", bound=JsonRelease, covariant=True)
+
+
+class Task(Protocol[Released]):
+    """A release that is fully checked and decided, and not yet drawn."""
+
+    @property
+    def cost(self) -> Budget:
+        """What it costs."""
+
+    @property
+    def people(self) -> str:
+        """Whose labels these are, for the ledger: nothing private."""
+
+    def describe(self) -> str:
+        """Say what is released, for the ledger: nothing private."""
+
+    def release(self, source: BitSource) -> Released:
+        """Draw the noise."""
+
+
+def paid_release(task: Task[Released], ledger: Ledger | str | os.PathLike[str] | None) -> Released:
+    """Draw a release with the operating system's entropy; if there is a ledger, once it has paid.
+
+    The budget is spent before any noise is drawn, and stays spent whatever happens afterwards.
+    """
+    if ledger is None:
+        return task.release(system_bits())
+    book = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
+    entry = book.spend(task.cost.epsilon, task.cost.delta, what=task.describe(), people=task.people)
+    release = task.release(system_bits())
+    book.record(entry, release.digest)
+    return release

@@ -1,0 +1,13 @@
+from askance.statistics.base import Records as Records
+from askance.statistics.base import Statistic as Statistic
+from askance.statistics.features import FeatureMoments as FeatureMoments
+from askance.statistics.frequencies import ReportCounts as ReportCounts
+from askance.statistics.frequencies import ReportFrequencies as ReportFrequencies
+from askance.statistics.frequencies import counted as counted
+from askance.statistics.levels import ColumnLevels as ColumnLevels
+from askance.statistics.row_blocks import BLOCK_ROWS as BLOCK_ROWS
+from askance.statistics.row_blocks import blocks as blocks
+from askance.statistics.row_blocks import with_intercept as with_intercept
+from askance.statistics.softmax_score import Method as Method
+from askance.statistics.softmax_score import ScoreSums as ScoreSums
+from askance.statistics.softmax_score import SoftmaxScore as SoftmaxScore

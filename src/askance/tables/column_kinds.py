@@ -1,0 +1,213 @@
+"""Kinds of columns: how each is converted to its declared type, and what counts as missing."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from askance.channels.alphabet import Label, listed
+from askance.errors import InvalidInput
+
+_MISSING_NUMBERS = pa.array(["", "na", "n/a", "nan", "null", "none"])
+_NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+
+_LARGEST_WHOLE = 1 << 53  # beyond it two whole numbers may be the same double
+_MOST_SHOWN = 40  # characters of a value in a message
+
+
+def label_type(labels: Iterable[Label], what: str) -> pa.DataType:
+    """Return the Arrow type of a column of labels; a column cannot mix text, numbers and truth values."""
+    labels = list(labels)
+    kinds = {type(label) for label in labels}
+    if kinds <= {int, float} and any(abs(label) > _LARGEST_WHOLE for label in labels):  # type: ignore[arg-type]
+        raise InvalidInput(
+            f"{what} has labels beyond 2^53: {listed(labels)}", "smaller numbers", "Write long codes as text."
+        )
+    for python_types, arrow in (
+        ({str}, pa.string()),
+        ({bool}, pa.bool_()),
+        ({int}, pa.int64()),
+        ({int, float}, pa.float64()),
+    ):
+        if kinds <= python_types:
+            return arrow
+    raise InvalidInput(
+        f"{what} has labels of several kinds: {listed(labels)}",
+        "all text, all numbers or all true/false",
+    )
+
+
+class Column(Protocol):
+    """A declared column: how to convert it and what counts as missing."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the data."""
+
+    @property
+    def missing(self) -> bool:
+        """Whether a row may lack it."""
+
+    def convert(self, values: pa.Array) -> pa.Array:
+        """Return the values in the declared type; null where they are missing or unusable."""
+
+    def is_missing(self, values: pa.Array) -> pa.Array:
+        """Return which values are absent, rather than wrong."""
+
+    def wanted(self) -> str:
+        """What a value should have been."""
+
+    def problem(self, value: pa.Scalar) -> str:
+        """Say what is wrong with a value that could not be converted."""
+
+
+class _PlainColumn:
+    """A column whose values are told whole in a message."""
+
+    def wanted(self) -> str:
+        raise NotImplementedError
+
+    def problem(self, value: pa.Scalar) -> str:
+        said = repr(value.as_py())
+        said = said if len(said) <= _MOST_SHOWN else f"{said[:_MOST_SHOWN]}..."
+        return f"{said} is not {self.wanted()}"
+
+
+@dataclass(frozen=True)
+class LabelColumn(_PlainColumn):
+    """One of a fixed set of labels in every row; converts to a dictionary of exactly these labels."""
+
+    name: str
+    labels: tuple[Label, ...]
+    missing: bool = False
+
+    @cached_property
+    def _known(self) -> pa.Array:
+        return pa.array(self.labels, type=label_type(self.labels, self.name))
+
+    def convert(self, values: pa.Array) -> pa.Array:
+        known = self._known
+        if pa.types.is_string(known.type):
+            found = _as_text(values)
+        elif pa.types.is_boolean(known.type):
+            found = _as_truth_values(values)
+        else:
+            # As doubles, so that a 1 that arrives as 1.0 is still a 1.
+            known, found = known.cast(pa.float64()), _as_numbers(values)
+        codes = pc.index_in(found, value_set=known, skip_nulls=True)
+        return pa.DictionaryArray.from_arrays(codes, self._known)
+
+    def is_missing(self, values: pa.Array) -> pa.Array:
+        return _blank(values)
+
+    def wanted(self) -> str:
+        return f"one of {listed(self.labels)}"
+
+
+@dataclass(frozen=True)
+class NumberColumn(_PlainColumn):
+    """A finite number in every row."""
+
+    name: str
+    missing: bool = False
+
+    def convert(self, values: pa.Array) -> pa.Array:
+        numbers = _as_numbers(values)
+        return pc.if_else(pc.is_finite(numbers), numbers, pa.scalar(None, pa.float64()))
+
+    def is_missing(self, values: pa.Array) -> pa.Array:
+        if _is_text(values):
+            lower = pc.utf8_lower(pc.utf8_trim_whitespace(values.cast(pa.string())))
+            return pc.or_(values.is_null(), pc.is_in(lower, value_set=_MISSING_NUMBERS))
+        return _blank(values)
+
+    def wanted(self) -> str:
+        return "a finite number"
+
+
+@dataclass(frozen=True)
+class TextColumn(_PlainColumn):
+    """Any text in every row."""
+
+    name: str
+    missing: bool = False
+
+    def convert(self, values: pa.Array) -> pa.Array:
+        text = _as_text(values)
+        return pc.if_else(_blank(text), pa.scalar(None, pa.string()), text)
+
+    def is_missing(self, values: pa.Array) -> pa.Array:
+        return _blank(values)
+
+    def wanted(self) -> str:
+        return "text or a whole number"
+
+
+@dataclass(frozen=True)
+class ReportsColumn(_PlainColumn):
+    """Reports about numbers, packed as their channel packs them."""
+
+    name: str
+    type: pa.DataType
+    missing: bool = False
+
+    def convert(self, values: pa.Array) -> pa.Array:
+        kind = values.type
+        if not (pa.types.is_integer(kind) or pa.types.is_binary(kind) or kind == self.type):
+            return pa.nulls(len(values), self.type)
+        try:  # Spark knows neither bytes of a fixed number nor numbers without a sign
+            return values.cast(self.type)
+        except pa.ArrowInvalid:
+            return pa.nulls(len(values), self.type)
+
+    def is_missing(self, values: pa.Array) -> pa.Array:
+        return values.is_null()
+
+    def wanted(self) -> str:
+        return f"a report as askance packs it ({self.type})"
+
+
+def _is_text(values: pa.Array) -> bool:
+    kind = values.type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _blank(values: pa.Array) -> pa.Array:
+    if _is_text(values):
+        return pc.or_(values.is_null(), pc.equal(values.cast(pa.string()).fill_null(""), ""))
+    return values.is_null(nan_is_null=True)
+
+
+def _as_text(values: pa.Array) -> pa.Array:
+    kind = values.type
+    if _is_text(values) or pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_date(kind):
+        return values.cast(pa.string())
+    return pa.nulls(len(values), pa.string())
+
+
+def _as_numbers(values: pa.Array) -> pa.Array:
+    kind = values.type
+    if _is_text(values):
+        text = pc.utf8_trim_whitespace(values.cast(pa.string()))
+        try:
+            return text.cast(pa.float64())
+        except pa.ArrowInvalid:  # some value is no number: find out which
+            numeric = pc.match_substring_regex(text, _NUMBER)
+            return pc.if_else(numeric, text, pa.scalar(None, pa.string())).cast(pa.float64())
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return values.cast(pa.float64(), safe=False)
+    if pa.types.is_boolean(kind):
+        return values.cast(pa.int8()).cast(pa.float64())
+    return pa.nulls(len(values), pa.float64())
+
+
+def _as_truth_values(values: pa.Array) -> pa.Array:
+    if pa.types.is_boolean(values.type):
+        return values
+    said = pc.utf8_lower(_as_text(values))
+    yes = pc.is_in(said, value_set=pa.array(["true", "1"]))
+    no = pc.is_in(said, value_set=pa.array(["false", "0"]))
+    return pc.if_else(pc.or_(yes, no), yes, pa.scalar(None, pa.bool_()))

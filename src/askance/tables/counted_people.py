@@ -1,0 +1,94 @@
+"""Counts from files: rows of people, counted by bag and label, or a table that was counted elsewhere."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow.compute as pc
+
+from askance.channels.alphabet import Label
+from askance.errors import InvalidInput
+from askance.files.location import StrPath
+from askance.tables.column_kinds import LabelColumn, NumberColumn
+from askance.tables.count_tables import ONE_BAG, CountTable, count_labels, read_counts
+from askance.tables.digest import digest_of_ids, id_order, id_texts
+from askance.tables.people import column_names, read_columns
+
+
+class CountedPeople(NamedTuple):
+    """Counts by bag, and who the people are, for a ledger: None if no column tells."""
+
+    table: CountTable
+    people: str | None
+
+
+def count_people(
+    path: StrPath,
+    label_column: str,
+    bag_column: str | None,
+    classes: tuple[Label, ...],
+    id_column: str | None = None,
+    *,
+    overlapping: bool = False,
+) -> CountedPeople:
+    """Count the labels of a file with a row for each person.
+
+    Parameters
+    ----------
+    path : path
+        CSV or Parquet.
+    label_column, bag_column : str
+        Without a column of bags all people are one bag.
+    classes : tuple of labels
+    id_column : str, optional
+        A column of identifiers. With it, nobody can be in two bags unnoticed.
+    overlapping : bool
+        Whether people may be in several bags. Even then nobody may be in a bag twice: the label would count twice.
+    """
+    used = [name for name in (label_column, bag_column, id_column) if name is not None]
+    if len(set(used)) < len(used):
+        raise InvalidInput(
+            f"the columns {', '.join(map(repr, used))}", "different columns of labels, bags and identifiers"
+        )
+    besides = [name for name in (bag_column, id_column) if name is not None]
+    table, (labels,) = read_columns(path, [LabelColumn(label_column, classes)], *besides)
+    if bag_column is None:
+        bags = np.full(len(labels), ONE_BAG[0])
+    else:
+        try:
+            bags = np.array(id_texts(table.column(bag_column)).to_pylist())
+        except InvalidInput as error:
+            raise InvalidInput(f"{path}, column {bag_column!r}: {error}", "the name of a bag in every row") from None
+    people = None
+    if id_column is not None:
+        ids = id_texts(table.column(id_column))
+        if overlapping:
+            _check_once_in_a_bag(ids.to_pylist(), bags.tolist())
+            ids = pc.unique(ids)
+        people = f"ids {digest_of_ids(ids, id_order(ids))}"
+    codes = labels.indices.to_numpy()
+    counted = count_labels(codes, bags, range(len(classes)))
+    return CountedPeople(CountTable(counted.counts, classes, counted.bags), people)
+
+
+def read_count_table(path: StrPath, bag_column: str | None, classes: tuple[Label, ...] | None) -> CountTable:
+    """Read counts from a file with a row for each bag and a column for each class, named as the class is."""
+    if classes and bag_column is not None and bag_column in [str(label) for label in classes]:
+        raise InvalidInput(f"the column {bag_column!r} both for bags and for counts", "different columns")
+    names = [str(label) for label in classes] if classes else [c for c in column_names(path) if c != bag_column]
+    besides = [] if bag_column is None else [bag_column]
+    table, columns = read_columns(path, [NumberColumn(name) for name in names], *besides)
+    rows = np.column_stack([column.to_numpy(zero_copy_only=False) for column in columns])
+    bags = None if bag_column is None else id_texts(table.column(bag_column)).to_pylist()
+    if bags is None and len(rows) > 1:
+        raise InvalidInput(f"{path} has {len(rows)} rows and no column of bags", "one row, or --bag COLUMN")
+    return read_counts(rows if bags else rows[0], classes or names, bags)
+
+
+def _check_once_in_a_bag(ids: list[str], bags: list[str]) -> None:
+    seen: set[tuple[str, str]] = set()
+    for each in zip(ids, bags, strict=True):
+        if each in seen:
+            raise InvalidInput(
+                f"the identifier {each[0]!r} more than once in bag {each[1]!r}", "one row for each person"
+            )
+        seen.add(each)

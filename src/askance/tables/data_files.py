@@ -1,0 +1,181 @@
+"""Tables from elsewhere: CSV, Parquet or arrays (.npz), one file or a folder of them, read a chunk at a time."""
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from askance.errors import InvalidInput
+from askance.files.location import StrPath
+from askance.tables.array_files import ARRAYS, array_chunks, array_names
+
+METADATA_KEY = b"askance"  # under which a Parquet file of ours keeps its header
+_CHUNK_ROWS = 1 << 17
+_BLOCK_BYTES = 1 << 22
+_CHUNK_BYTES = 1 << 26
+_ODD_LINE = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
+_CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some rows of a file: the table, where its first row is, and how much of the file has been read."""
+
+    table: pa.Table
+    first_row: int
+    bytes_read: int
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A CSV or Parquet file whose rows are read a chunk at a time.
+
+    Parameters
+    ----------
+    path : Path
+    columns : tuple of str
+        The names of all columns.
+    is_parquet : bool
+    is_release : bool
+        Whether it carries an askance header: then its answers are reports already.
+    is_arrays : bool
+        Whether it is a file of numpy arrays, one a column.
+    """
+
+    path: Path
+    columns: tuple[str, ...]
+    is_parquet: bool
+    is_release: bool = False
+    is_arrays: bool = False
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk."""
+        return self.path.stat().st_size
+
+    def chunks(self, columns: Sequence[str], row_groups: Sequence[int] | None = None) -> Iterator[Chunk]:
+        """Yield the rows of some columns; those of a CSV file are text. Of a Parquet file, row groups may be chosen."""
+        try:
+            if self.is_parquet:
+                yield from _parquet_chunks(self, list(columns), row_groups)
+            elif self.is_arrays:
+                for first_row, table, share in array_chunks(self.path, list(columns)):
+                    yield Chunk(table, first_row, int(share * self.size))
+            else:
+                yield from _csv_chunks(self, list(columns))
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            raise InvalidInput(f"{self.path} cannot be read: {_plainly(error)}") from error
+
+
+def open_data(path: StrPath) -> list[DataFile]:
+    """Open a CSV or Parquet file, or all visible files of a folder in the order of their names."""
+    place = Path(path)
+    if not place.exists():
+        raise InvalidInput(f"there is no data file {place}", "a CSV, Parquet or .npz file, or a folder of them")
+    if not place.is_dir():
+        return [_open_file(place)]
+    visible = sorted(entry for entry in place.iterdir() if not entry.name.startswith((".", "_")))
+    if not visible:
+        raise InvalidInput(f"the folder {place} is empty", "CSV or Parquet files")
+    return [_open_file(entry) for entry in visible]
+
+
+def _open_file(path: Path) -> DataFile:
+    if path.is_dir():
+        raise InvalidInput(f"{path} is a folder within a folder", "files only", "Name the inner folder instead.")
+    with path.open("rb") as file:
+        beginning = file.read(4096)
+    try:
+        if beginning.startswith(b"PAR1"):
+            with pq.ParquetFile(path) as parquet:
+                released = METADATA_KEY in (parquet.metadata.metadata or {})
+                return DataFile(path, tuple(parquet.schema_arrow.names), True, released)
+        if not beginning.strip():
+            raise InvalidInput(f"{path} is empty", "a header line with column names, and rows")
+        if path.suffix.lower() == ARRAYS:
+            return DataFile(path, tuple(array_names(path)), False, is_arrays=True)
+        if beginning.startswith(b"PK"):
+            raise InvalidInput(
+                f"{path} looks like a spreadsheet or a zip archive",
+                "CSV or Parquet, or arrays in a file called .npz",
+                "Save it as CSV from the spreadsheet program.",
+            )
+        if b"\0" in beginning and not _codec(path):
+            raise InvalidInput(f"{path} is neither text nor Parquet", "CSV (in UTF-8), Parquet or arrays (.npz)")
+        return DataFile(path, tuple(_csv_header(path)), False)
+    except (pa.ArrowException, OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InvalidInput(
+            f"{path} cannot be read: {_plainly(error)}", "CSV (in UTF-8, with a header line) or Parquet"
+        ) from error
+
+
+def _parquet_chunks(data: DataFile, columns: list[str], row_groups: Sequence[int] | None) -> Iterator[Chunk]:
+    with pq.ParquetFile(data.path) as file:
+        rows = max(file.metadata.num_rows, 1)
+        first_row = 0
+        for group in range(file.metadata.num_row_groups):
+            if row_groups is not None and group not in row_groups:
+                first_row += file.metadata.row_group(group).num_rows
+                continue
+            held = file.metadata.row_group(group)
+            at_once = min(_CHUNK_ROWS, max(1, held.num_rows * _CHUNK_BYTES // max(held.total_byte_size, 1)))
+            for batch in file.iter_batches(batch_size=at_once, row_groups=[group], columns=columns):
+                read = data.size * (first_row + batch.num_rows) // rows
+                yield Chunk(pa.Table.from_batches([batch]), first_row, read)
+                first_row += batch.num_rows
+
+
+def _csv_chunks(data: DataFile, columns: list[str]) -> Iterator[Chunk]:
+    first_row = 0
+    codec = _codec(data.path)
+    with (
+        pa.OSFile(str(data.path)) as raw,
+        pa.csv.open_csv(
+            pa.CompressedInputStream(raw, codec) if codec else raw,
+            # One thread: only then does Arrow know the number of an odd line. No handler for such lines either: Arrow's
+            # reading thread would hold a Python object, and abort the process if that ends first.
+            read_options=pa.csv.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES),
+            parse_options=pa.csv.ParseOptions(delimiter=_delimiter(data.path), newlines_in_values=True),
+            # Values are taken as text and converted by us, so that a fault can be told with its row.
+            convert_options=pa.csv.ConvertOptions(
+                include_columns=columns, column_types=dict.fromkeys(columns, pa.string()), strings_can_be_null=False
+            ),
+        ) as reader,
+    ):
+        for batch in reader:
+            yield Chunk(pa.Table.from_batches([batch]), first_row, min(raw.tell(), data.size))
+            first_row += batch.num_rows
+
+
+def _csv_header(path: Path) -> list[str]:
+    with pa.input_stream(str(path), compression=_codec(path)) as stream:
+        text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+        return next(csv.reader(text, delimiter=_delimiter(path)), [])
+
+
+def _codec(path: Path) -> str | None:
+    return _CODECS.get(path.suffix.lower())
+
+
+def _delimiter(path: Path) -> str:
+    """Guess from the header line; spreadsheets in half of Europe separate by semicolons."""
+    with pa.input_stream(str(path), compression=_codec(path)) as stream:
+        header = stream.read(1 << 16).partition(b"\n")[0]
+    return max((",", ";", "\t"), key=lambda mark: header.count(mark.encode()))
+
+
+def _plainly(error: BaseException) -> str:
+    said = str(error).partition("\n")[0]
+    if odd := _ODD_LINE.search(said):  # without what the line says: it may hold answers
+        return f"line {odd[1]} has {odd[3]} fields where the header line has {odd[2]}"
+    if isinstance(error, UnicodeDecodeError) or "UTF8" in said:
+        return "it is not text in UTF-8; save it in that encoding"
+    if "straddl" in said:
+        return "a line is longer than 4 MiB, or a quotation mark is never closed"
+    return said
