@@ -1,9 +1,9 @@
 """Whatever askance has written, every later version reads: models, releases, ledgers and study files of version 0.1.0.
 
 The files are in ``tests/golden``, and ``told-v1.json`` beside them holds what each of them said when it was written.
-``python tests/house/test_golden_files.py`` writes files that are missing, and what they say; a file that is there is never
-written again, nor is what it says. Where a test fails, the reading is wrong and not the file. Only public names are
-used for reading, except where there is none, so that it does not matter where modules live.
+``python tests/house/test_golden_files.py`` writes files that are missing, and what they say; a file that is there is
+never written again, nor is what it says. Where a test fails, the reading is wrong and not the file. Only public names
+are used for reading, except where there is none, so that it does not matter where modules live.
 """
 
 import copy
