@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Protocol
 
-from askance.channels.attributes.gaussian_level import gaussian_delta as gaussian_delta
+from askance.channels.attributes.gaussian_level import gaussian_delta
 from askance.entropy.bits import BitSource
 from askance.entropy.noise import discrete_laplace, discrete_laplace_variance
 from askance.entropy.rounded_noise import rounded_gaussian, rounded_gaussian_variance, rounded_radial

@@ -21,6 +21,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from askance.channels.attributes.gaussian_level import gaussian_delta
 from askance.entropy.bits import BitSource
 from askance.errors import InvalidInput
 from askance.mechanisms.budget import Budget
@@ -28,7 +29,7 @@ from askance.mechanisms.counts.balanced_noise import balanced_gaussian, balanced
 from askance.mechanisms.counts.count_error import FINE, CountError, balanced_error, gaussian_weights, laplace_weights
 from askance.mechanisms.counts.count_noise import CountNoise
 from askance.mechanisms.counts.sum_zero_vectors import log_vectors, rim_probabilities
-from askance.mechanisms.total_noise import gaussian_delta, gaussian_deviation
+from askance.mechanisms.total_noise import gaussian_deviation
 
 _SLACK = 1e-7  # relative: far beyond the rounding errors of logarithms of large numbers, and of sums
 _LARGEST_RADIUS = 1 << 17
