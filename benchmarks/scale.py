@@ -19,7 +19,7 @@ from askance.engines.local.engine import LocalEngine
 from askance.errors import AskanceError
 from askance.learning.face.release_records import NumericColumns, records_of
 from askance.releases.header import Covariate, Header, Question
-from askance.releases.release import Release, read_release
+from askance.releases.release import Release
 from askance.releases.writer import ReleaseWriter
 from askance.statistics.softmax_score import SoftmaxScore
 from benchmarks import Measurement, best_seconds
@@ -86,7 +86,7 @@ def write(path: Path, rows: int) -> Release:
             labels = (rng.random(len(X)) < 1 / (1 + np.exp(0.3 - X @ theta))).astype(int)
             arrays = {"y": CHANNEL.simulate(labels, rng), **dict(zip(COLUMNS, X.T, strict=True))}
             writer.write(pa.table(arrays, schema=HEADER.schema))
-    return read_release(path)
+    return Release.read(path)
 
 
 def scan(release: Release) -> None:

@@ -48,10 +48,11 @@ from askance.planning.study_plan import plan as plan
 from askance.releases.counts_release import CountsRelease as CountsRelease
 from askance.releases.counts_release import release_counts as release_counts
 from askance.releases.mean_operator import MeanOperator as MeanOperator
+from askance.releases.mean_operator_release import MeanOperatorRelease as MeanOperatorRelease
 from askance.releases.mean_operator_release import release_mean_operator as release_mean_operator
+from askance.releases.reading import read_release as read_release
 from askance.releases.region_release import RegionRelease as RegionRelease
 from askance.releases.release import Release as Release
-from askance.releases.release import read_release as read_release
 from askance.releases.study import Study as Study
 
 __version__: str

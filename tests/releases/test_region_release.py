@@ -204,7 +204,7 @@ def golden():
 
 @pytest.mark.parametrize("name", ["regions-v1.jsonl", "regions-v1.parquet"])
 def test_golden_regions_are_read(name):
-    release = ask.RegionRelease.read(GOLDEN / name)
+    release = ask.read_release(GOLDEN / name)
     assert told(release) == told(golden())
     assert release.channel == golden().channel
 

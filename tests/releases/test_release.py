@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import askance as ask
-from askance.releases.header import VERSION, Covariate, Header, Question, whole_person
+from askance.releases.header import Covariate, Header, Question, whole_person
 from askance.releases.writer import ROW_GROUP_ROWS, ReleaseWriter
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "release-v1.parquet"
@@ -136,7 +136,7 @@ def test_the_header_is_strict_json() -> None:
 
     (raw,) = header().to_metadata().values()
     fields = json.loads(raw, parse_constant=refuse)
-    assert fields["version"] == VERSION
+    assert fields["version"] == Header.VERSION
     assert fields["askance"] == ask.__version__
     assert fields["questions"]["cheated"]["guarantee"]["epsilon"] == pytest.approx(math.log(4))
     assert fields["questions"]["tax"]["design_column"] == "group"

@@ -51,7 +51,8 @@ def audit(
 
 def _header(path: Path) -> "Header":
     from askance.errors import InvalidInput
-    from askance.releases.release import read_release
+    from askance.releases.reading import open_release
+    from askance.releases.release import Release
     from askance.releases.study import Study
 
     if not path.exists():
@@ -60,7 +61,7 @@ def _header(path: Path) -> "Header":
         with path.open("rb") as file:
             if file.read(4) != b"PAR1":
                 return Study.read(path).header()
-    return read_release(path).header
+    return open_release(path, Release).header
 
 
 def _print(reports: "dict[str, AuditReport]", passed: bool, error_rate: float) -> None:

@@ -161,13 +161,13 @@ def _audit(study_file: Path) -> tuple[str, bool]:
 
 
 def _fit(release_file: Path, method: str, output: Path) -> "Report":
-    from askance.releases.release import read_release
+    from askance.releases.release import Release
     from askance.reports.html import write_report
     from askance.workflows.answer_analysis import analyse
 
     target = output / "report.html"
     command = f'askance fit {release_file} --formula "{FORMULA}" --report {target}'
-    done = analyse(read_release(release_file), formula=FORMULA, method=method, command=command)
+    done = analyse(Release.read(release_file), formula=FORMULA, method=method, command=command)
     if method == "marginal":
         write_report(target, done.report, overwrite=True)
     return done.report

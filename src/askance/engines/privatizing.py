@@ -15,7 +15,7 @@ from askance.errors import InvalidInput, ReleaseError
 from askance.files.location import StrPath
 from askance.releases.header import Header
 from askance.releases.privatizing import Privatized, check_files, hidden_or_faults
-from askance.releases.release import read_release
+from askance.releases.release import Release
 from askance.releases.study import Study
 from askance.releases.writer import ReleaseWriter, put_in_place, refuse_existing
 from askance.tables.columns import Fault, refuse
@@ -86,7 +86,7 @@ def privatize_on(engine: Engine, study: Study, data: StrPath, out: StrPath, *, o
         put_in_place(folder, target, overwrite=overwrite)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    return Privatized(read_release(out), dropped, sum((part.clipped for part in parts), Counter()))
+    return Privatized(Release.read(out), dropped, sum((part.clipped for part in parts), Counter()))
 
 
 def _pieces(files: Sequence[DataFile], header: Header, folder: Path) -> list[PrivatizePiece]:

@@ -3,6 +3,7 @@
 Both look the same to the rest of askance, through Arrow's file systems. fsspec is imported for addresses only.
 """
 
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
-from askance.errors import AskanceError, InvalidInput
+from askance.errors import AskanceError, InvalidInput, ReleaseError
 
 StrPath = str | os.PathLike[str]
 
@@ -85,6 +86,25 @@ class Location:
         """Return how the file begins."""
         with self._system() as (system, path), system.open_input_file(path) as file:
             return bytes(file.read(count))
+
+    def read(self, wanted: str) -> bytes:
+        """Return the whole file; ``wanted`` is what messages say it should be."""
+        try:
+            if not self.is_address:
+                return Path(self.text).read_bytes()
+            with self._system() as (system, path), system.open_input_file(path) as file:
+                return bytes(file.read())
+        except UNREADABLE as error:
+            reason = getattr(error, "strerror", None) or first_line(error)
+            why = "there is no file" if isinstance(error, FileNotFoundError) else f"cannot read ({reason})"
+            raise ReleaseError(f"{why} {self}", wanted) from None
+
+    def read_json(self, wanted: str) -> Any:
+        """Return what a JSON file holds; ``wanted`` is what messages say it should be."""
+        try:
+            return json.loads(self.read(wanted))
+        except (ValueError, RecursionError):  # not UTF-8, not JSON, or such as nobody writes
+            raise ReleaseError(f"{self} is not a JSON file", wanted) from None
 
     @contextmanager
     def parquet(self, **options: Any) -> Iterator[pq.ParquetFile]:

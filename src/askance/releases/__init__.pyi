@@ -1,3 +1,4 @@
+from askance.releases.any_release import AnyRelease as AnyRelease
 from askance.releases.counts_release import CountsRelease as CountsRelease
 from askance.releases.counts_release import release_counts as release_counts
 from askance.releases.counts_release import simulate_counts_release as simulate_counts_release
@@ -17,10 +18,12 @@ from askance.releases.privatizing import check_files as check_files
 from askance.releases.privatizing import hidden_or_faults as hidden_or_faults
 from askance.releases.privatizing import privatize_file as privatize_file
 from askance.releases.privatizing import privatize_table as privatize_table
+from askance.releases.reading import KINDS as KINDS
+from askance.releases.reading import open_release as open_release
+from askance.releases.reading import read_release as read_release
 from askance.releases.region_release import RegionRelease as RegionRelease
 from askance.releases.region_release import is_region_release as is_region_release
 from askance.releases.release import Release as Release
-from askance.releases.release import read_release as read_release
 from askance.releases.row_reports import RowReports as RowReports
 from askance.releases.row_reports import read_row_reports as read_row_reports
 from askance.releases.study import Study as Study

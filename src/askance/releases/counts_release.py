@@ -87,7 +87,8 @@ class CountsRelease(JsonRelease):
 
     FORMAT = "askance-counts"
     VERSION = 1
-    WHAT = "the release of counts"
+    WHAT = "a release of counts"
+    FOR = "Counts are for RatioEstimator and ProportionClassifier."
 
     classes: tuple[Label, ...]
     bags: tuple[Label, ...]

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
@@ -22,8 +22,6 @@ from askance.releases.declarations import Question as Question
 from askance.releases.declarations import check_names
 from askance.tables.data_files import METADATA_KEY
 
-FORMAT = "askance-release"
-VERSION = 1
 _COMPOSITION = "One person answers every question, so the levels of the questions add up."
 
 
@@ -63,6 +61,9 @@ class Header:
     askance : str
         The version that wrote the release.
     """
+
+    FORMAT: ClassVar[str] = "askance-release"
+    VERSION: ClassVar[int] = 1
 
     questions: tuple[Question, ...]
     covariates: tuple[Covariate, ...] = ()
@@ -146,8 +147,8 @@ class Header:
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON-able header."""
         return {
-            "format": FORMAT,
-            "version": VERSION,
+            "format": self.FORMAT,
+            "version": self.VERSION,
             "askance": self.askance,
             "study": self.study,
             "title": self.title,
@@ -172,12 +173,12 @@ class Header:
             )
         try:
             fields = json.loads(raw)
-            if fields["format"] != FORMAT:
-                raise ReleaseError(f"{path} has the format {fields['format']!r}", repr(FORMAT))
-            if fields["version"] != VERSION:
+            if fields["format"] != cls.FORMAT:
+                raise ReleaseError(f"{path} has the format {fields['format']!r}", repr(cls.FORMAT))
+            if fields["version"] != cls.VERSION:
                 raise ReleaseError(
                     f"{path} has a header of version {fields['version']!r}, by askance {fields['askance']}",
-                    f"version {VERSION}",
+                    f"version {cls.VERSION}",
                     f"Upgrade askance (this is {__version__}) to read it.",
                 )
             return cls.from_dict(fields)

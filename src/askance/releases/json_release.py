@@ -5,11 +5,11 @@ import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from askance.errors import ReleaseError
 from askance.files.atomic import written_whole
+from askance.files.location import Location, StrPath
 
 
 class JsonRelease(ABC):
@@ -18,6 +18,7 @@ class JsonRelease(ABC):
     FORMAT: ClassVar[str]
     VERSION: ClassVar[int]
     WHAT: ClassVar[str]
+    FOR: ClassVar[str]
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -37,7 +38,7 @@ class JsonRelease(ABC):
         """SHA-256 of the file, by which a ledger knows it."""
         return hashlib.sha256(self.to_json().encode()).hexdigest()
 
-    def write(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    def write(self, path: StrPath, *, overwrite: bool = False) -> None:
         """Write a JSON file, whole or not at all."""
         if os.path.lexists(path) and not overwrite:
             raise ReleaseError(f"{path} exists already", remedy="Choose another name, or say overwrite.")
@@ -45,15 +46,9 @@ class JsonRelease(ABC):
             temporary.write_text(self.to_json(), encoding="utf-8", newline="\n")
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> Self:
+    def read(cls, path: StrPath) -> Self:
         """Read what :meth:`write` wrote."""
-        try:
-            content = json.loads(Path(path).read_text(encoding="utf-8"))
-        except OSError as error:
-            why = "there is no file" if isinstance(error, FileNotFoundError) else f"cannot read ({error.strerror})"
-            raise ReleaseError(f"{why} {path}", cls.WHAT) from None
-        except (ValueError, RecursionError):  # not UTF-8, not JSON, or such as nobody writes
-            raise ReleaseError(f"{path} is not a JSON file", cls.WHAT) from None
+        content = Location.of(path).read_json(cls.WHAT)
         if not isinstance(content, dict) or content.get("format") != cls.FORMAT:
             raise ReleaseError(f"{path} is not {cls.WHAT}")
         if content.get("version") != cls.VERSION:

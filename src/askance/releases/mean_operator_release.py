@@ -51,11 +51,20 @@ class MeanOperatorRelease(JsonRelease):
         The total squared error of each mechanism that was looked at, from public numbers only.
     features : FeatureDigest, optional
         Which features it belongs to.
+
+    Examples
+    --------
+    >>> import numpy as np, askance as ask
+    >>> X, y = np.linspace(-1, 1, 100)[:, None], np.repeat([-1, 1], 50)
+    >>> release = ask.release_mean_operator(X, y, epsilon=1.0, columns=["age"])
+    >>> release.columns, release.operator.rows, release.guarantee.epsilon
+    (('age',), 100, 1.0)
     """
 
     FORMAT = "askance-mean-operator"
     VERSION = 1
     WHAT = "the release of a mean operator"
+    FOR = "A mean operator is for MeanOperatorClassifier."
 
     operator: MeanOperator
     guarantee: Guarantee

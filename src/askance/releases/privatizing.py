@@ -22,7 +22,7 @@ from askance.releases.attribute_columns import attribute_rows
 from askance.releases.declarations import Question
 from askance.releases.declared_columns import answer_columns, public_columns, report_column, stored
 from askance.releases.header import Header
-from askance.releases.release import Release, read_release
+from askance.releases.release import Release
 from askance.releases.study import Study
 from askance.releases.writer import ReleaseWriter
 from askance.tables.columns import Fault, check_present, converted, refuse
@@ -130,7 +130,7 @@ def privatize_file(
         refuse(list(faults.values()), str(data))
         if not writer.num_rows:
             raise InvalidInput(f"{data} has no rows", "at least one")
-    return Privatized(read_release(out), dropped, clipped)
+    return Privatized(Release.read(out), dropped, clipped)
 
 
 def check_files(files: Sequence[DataFile], header: Header, data: StrPath, out: StrPath) -> tuple[str, ...]:

@@ -9,19 +9,19 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import askance
 from askance.channels.alphabet import as_labels, listed
+from askance.channels.guarantee import Guarantee
 from askance.channels.region_counts import RegionCounts
 from askance.channels.specs import channel_from_spec
 from askance.errors import AskanceError, InvalidInput, ReleaseError
 from askance.files.atomic import written_whole
-from askance.files.location import StrPath
+from askance.files.location import UNREADABLE, Location, StrPath, first_line
 from askance.tables.counted_region import CountedRegion, checked_sentences, is_writable
 
-FORMAT, VERSION = "askance-regions", 1
-METADATA_KEY = FORMAT.encode()
+_EXPECTED = "regions as JSON lines (.jsonl) or Parquet"
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +50,12 @@ class RegionRelease:
     >>> release.regions[0].counts
     {'JJ': 1, 'NN': 1}
     """
+
+    FORMAT: ClassVar[str] = "askance-regions"
+    VERSION: ClassVar[int] = 1
+    WHAT: ClassVar[str] = "a release of counted regions"
+    FOR: ClassVar[str] = "Counted regions are for CountTagger."
+    METADATA_KEY: ClassVar[bytes] = FORMAT.encode()
 
     regions: tuple[CountedRegion, ...]
     tags: tuple[str, ...]
@@ -98,15 +104,12 @@ class RegionRelease:
 
     @classmethod
     def read(cls, path: StrPath) -> "RegionRelease":
-        """Read JSON lines (.jsonl) or Parquet (.parquet)."""
+        """Read JSON lines, or Parquet."""
+        place = Location.of(path)
         try:
-            records = _from_parquet(path) if _is_parquet_name(path) else _from_lines(path)
-            return _assembled(records)
+            return _assembled(_from_parquet(place) if _is_parquet(place) else _from_lines(place))
         except ReleaseError:
             raise
-        except OSError as error:
-            why = "there is no file" if isinstance(error, FileNotFoundError) else f"cannot read ({error.strerror})"
-            raise ReleaseError(f"{why} {path}", "regions as JSON lines (.jsonl) or Parquet") from None
         except AskanceError as error:
             raise ReleaseError(f"{path}: {error}") from error
 
@@ -115,18 +118,22 @@ class RegionRelease:
         if os.path.lexists(path) and not overwrite:
             raise ReleaseError(f"{path} exists already", remedy="Choose another name, or say overwrite.")
         with written_whole(path) as temporary:
-            if _is_parquet_name(path):
+            if _is_parquet_name(os.fspath(path)):
                 self._write_parquet(temporary)
             else:
-                lines = (json.dumps(record, ensure_ascii=False) for record in (self.header, *self._records()))
+                lines = (json.dumps(record, ensure_ascii=False) for record in (self.to_dict(), *self._records()))
                 temporary.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
 
     @property
-    def header(self) -> dict[str, Any]:
-        """What the first line of a file says."""
+    def guarantee(self) -> Guarantee:
+        """The privacy of the tags: none, counts are exact."""
+        return (self.channel or RegionCounts(self.tags)).guarantee
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the first line of a file says."""
         return {
-            "format": FORMAT,
-            "version": VERSION,
+            "format": self.FORMAT,
+            "version": self.VERSION,
             "askance": askance.__version__,
             "tags": list(self.tags),
             "channel": None if self.channel is None else self.channel.to_spec(),
@@ -151,7 +158,7 @@ class RegionRelease:
             {name: list(value.items()) if name == "counts" else value for name, value in record.items()}
             for record in self._records()
         ]
-        schema = pa.schema(list(kinds.items()), {METADATA_KEY: json.dumps(self.header).encode()})
+        schema = pa.schema(list(kinds.items()), {self.METADATA_KEY: json.dumps(self.to_dict()).encode()})
         pq.write_table(pa.Table.from_pylist(rows, schema), path, compression="zstd")
 
     def __repr__(self) -> str:
@@ -165,21 +172,30 @@ class RegionRelease:
 
 def is_region_release(path: StrPath) -> bool:
     """Whether a file is meant to hold regions: JSON lines, or Parquet with our header."""
-    if not _is_parquet_name(path):
-        return Path(path).suffix.lower() in (".jsonl", ".ndjson")
-    if not Path(path).is_file():
-        return False
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+    place = Location.of(path)
+    if is_lines_name(place.name):
+        return True
     try:
-        return METADATA_KEY in (pq.read_schema(path).metadata or {})
-    except (pa.ArrowException, OSError):
+        with place.parquet() as file:
+            return RegionRelease.METADATA_KEY in (file.metadata.metadata or {})
+    except UNREADABLE:
         return False
 
 
-def _is_parquet_name(path: StrPath) -> bool:
-    return Path(path).suffix.lower() == ".parquet"
+def is_lines_name(name: str) -> bool:
+    """Whether a file has the name of JSON lines."""
+    return name.lower().endswith((".jsonl", ".ndjson"))
+
+
+def _is_parquet_name(name: str) -> bool:
+    return name.lower().endswith(".parquet")
+
+
+def _is_parquet(place: Location) -> bool:
+    try:
+        return _is_parquet_name(place.name) or place.first_bytes(4) == b"PAR1"
+    except UNREADABLE:
+        return False  # reading it says why
 
 
 def _checked_tags(tags: Sequence[Any]) -> tuple[str, ...]:
@@ -201,21 +217,20 @@ def _occurring(regions: Iterable[CountedRegion]) -> list[str]:
     return sorted({tag for region in regions for tag in (*region.counts, *(region.tags or ()), *(region.labels or ()))})
 
 
-def _from_lines(path: StrPath) -> Iterator[dict[str, Any]]:
-    with Path(path).open("rb") as stream:
-        for number, line in enumerate(stream, 1):
-            try:
-                record = json.loads(line, object_pairs_hook=_once_each) if line.strip() else {}
-            except InvalidInput as error:
-                raise InvalidInput(f"line {number}: {error}") from None
-            except json.JSONDecodeError as error:
-                raise InvalidInput(f"line {number} is not JSON ({error.msg})", "one JSON object a line") from None
-            except UnicodeDecodeError:
-                raise InvalidInput(f"line {number} is not UTF-8", "text in UTF-8") from None
-            if not isinstance(record, dict):
-                raise InvalidInput(f"line {number} is no JSON object", "one object a line")
-            if record:
-                yield record
+def _from_lines(place: Location) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(place.read(_EXPECTED).split(b"\n"), 1):
+        try:
+            record = json.loads(line, object_pairs_hook=_once_each) if line.strip() else {}
+        except InvalidInput as error:
+            raise InvalidInput(f"line {number}: {error}") from None
+        except json.JSONDecodeError as error:
+            raise InvalidInput(f"line {number} is not JSON ({error.msg})", "one JSON object a line") from None
+        except UnicodeDecodeError:
+            raise InvalidInput(f"line {number} is not UTF-8", "text in UTF-8") from None
+        if not isinstance(record, dict):
+            raise InvalidInput(f"line {number} is no JSON object", "one object a line")
+        if record:
+            yield record
 
 
 def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -228,15 +243,15 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _from_parquet(path: StrPath) -> Iterator[dict[str, Any]]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+def _from_parquet(place: Location) -> Iterator[dict[str, Any]]:
     try:
-        table = pq.read_table(path)
-    except pa.ArrowException as error:
-        raise ReleaseError(f"{path} cannot be read as Parquet ({str(error).splitlines()[0]})") from error
-    said = (table.schema.metadata or {}).get(METADATA_KEY)
+        with place.parquet() as file:
+            table = file.read()
+    except FileNotFoundError:
+        raise ReleaseError(f"there is no file {place}", _EXPECTED) from None
+    except UNREADABLE as error:
+        raise ReleaseError(f"{place} cannot be read as Parquet ({first_line(error)})", _EXPECTED) from error
+    said = (table.schema.metadata or {}).get(RegionRelease.METADATA_KEY)
     if said is not None:
         yield json.loads(said)
     for number, row in enumerate(table.to_pylist()):
@@ -258,11 +273,11 @@ def _assembled(records: Iterable[dict[str, Any]]) -> RegionRelease:
     regions = []
     for record in records:
         if "format" in record:
-            if record["format"] != FORMAT:
-                raise InvalidInput(f"a file of format {record['format']!r}", FORMAT)
-            if record.get("version") != VERSION:
+            if record["format"] != RegionRelease.FORMAT:
+                raise InvalidInput(f"a file of format {record['format']!r}", RegionRelease.FORMAT)
+            if record.get("version") != RegionRelease.VERSION:
                 raise InvalidInput(
-                    f"format version {record.get('version')!r}", f"version {VERSION}", "Upgrade askance."
+                    f"format version {record.get('version')!r}", f"version {RegionRelease.VERSION}", "Upgrade askance."
                 )
             tags = record.get("tags")
             channel = None if record.get("channel") is None else channel_from_spec(record["channel"])

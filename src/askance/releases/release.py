@@ -4,15 +4,17 @@ On disk it is one Parquet file or a folder of them; in memory an Arrow table. Ei
 partitions, so that a release may be far larger than memory.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow.fs import FileType
 
 from askance.channels.base import ReportChannel
+from askance.channels.guarantee import Guarantee
 from askance.errors import InvalidInput, ReleaseError
 from askance.files.location import UNREADABLE, Location, StrPath, first_line
 from askance.releases.declared_columns import conform_reports
@@ -24,11 +26,19 @@ from askance.tables.data_files import METADATA_KEY
 _FOOTERS_AT_A_TIME = 16
 
 
+class Footer(NamedTuple):
+    """What the end of a Parquet file says."""
+
+    file: Location
+    metadata: pq.FileMetaData
+    schema: pa.Schema
+
+
 @dataclass(frozen=True, eq=False)
 class Release:
     """Privatised rows and the header that says how they came about.
 
-    Made by :func:`read_release`, :meth:`from_table`, or ``askance privatize``.
+    Made by :func:`askance.read_release`, :meth:`from_table`, or ``askance privatize``.
 
     Parameters
     ----------
@@ -50,14 +60,53 @@ class Release:
     Release(3 rows; questions: cheated; epsilon 1.386 per person)
     """
 
+    FORMAT: ClassVar[str] = Header.FORMAT
+    VERSION: ClassVar[int] = Header.VERSION
+    WHAT: ClassVar[str] = "a release of reports"
+    FOR: ClassVar[str] = (
+        "Reports are for IndirectClassifier and Prevalence (answers), IndirectRegressor (numbers) and SpreadClassifier "
+        "(records)."
+    )
+
     header: Header
     parts: tuple[Partition, ...] = field(repr=False)
     path: str | None = None
 
     @classmethod
+    def read(cls, path: StrPath) -> "Release":
+        """Open a Parquet file, or a folder of part files. No rows are read yet."""
+        place = Location.of(path)
+        return cls.of_footers(place, read_footers(place))
+
+    @classmethod
+    def of_footers(cls, place: Location, footers: Iterable[Footer]) -> "Release":
+        """Open a release whose files have been looked at."""
+        headers: dict[bytes | None, Header] = {}
+        parts: list[Partition] = []
+        first = None
+        for footer in footers:
+            first = first or footer.file
+            # Parts of one study say the same, byte by byte, so that it is read once.
+            said = (footer.metadata.metadata or {}).get(METADATA_KEY)
+            if said not in headers:
+                headers[said] = Header.from_metadata(footer.metadata.metadata, str(footer.file))
+                _check_same_study(headers, footer.file, first)
+            parts += _row_groups(headers[said], footer)
+        return cls(next(iter(headers.values())), tuple(parts), str(place))
+
+    @classmethod
     def from_table(cls, table: pa.Table, header: Header) -> "Release":
         """Make a release of rows in memory; columns are checked and stored as the header declares them."""
         return cls(header, (TablePartition(conform_reports(table, header)),))
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The privacy of a person who answers every question."""
+        return self.header.guarantee
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON-able header."""
+        return self.header.to_dict()
 
     @property
     def num_rows(self) -> int:
@@ -127,7 +176,7 @@ class Release:
         with ReleaseWriter(path, self.header, overwrite=overwrite, rows_per_part=rows_per_part) as writer:
             for part in self.parts:
                 writer.write(part.read(self.columns))
-        return read_release(path)
+        return Release.read(path)
 
     def __repr__(self) -> str:
         names = ", ".join(question.name for question in self.header.questions)
@@ -136,48 +185,12 @@ class Release:
         return f"Release({where}{self.num_rows:,} rows; questions: {names}; epsilon {epsilon:.4g} per person)"
 
 
-def read_release(path: StrPath) -> Release:
-    """Open a release: a Parquet file, or a folder of part files. No rows are read yet.
-
-    Besides a path on this machine it may be an address that fsspec understands, such as ``s3://bucket/survey``.
-
-    Hidden and temporary files in a folder (names that begin with "." or "_", or end with ".tmp") are
-    passed over.
-
-    Raises
-    ------
-    ReleaseError
-        If there is no such release, or a file is damaged, foreign, or does not belong with the others.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from askance import Study, read_release
-    >>> from askance.releases.privatizing import privatize_table
-    >>> study = Study.parse('''
-    ... [questions.cheated]
-    ... choices = ["no", "yes"]
-    ... channel = { design = "warner", p = 0.8 }
-    ... ''')
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     written = privatize_table(study, {"cheated": ["no", "yes"]}).write(f"{folder}/survey.parquet")
-    ...     read_release(f"{folder}/survey.parquet").channel()
-    Warner(p=0.8, classes=('no', 'yes'))
-    """
-    place = Location.of(path)
+def read_footers(place: Location) -> list[Footer]:
+    """Look at the end of a Parquet file, or of each part file of a folder."""
     files = _files(place)
-    headers: dict[bytes | None, Header] = {}
-    parts: list[Partition] = []
     # Many files may be far away: several footers are on their way at a time.
     with ThreadPoolExecutor(_FOOTERS_AT_A_TIME) as pool:
-        for file, (metadata, schema) in zip(files, pool.map(_footer, files), strict=True):
-            # Parts of one study say the same, byte by byte, so that it is read once.
-            said = (metadata.metadata or {}).get(METADATA_KEY)
-            if said not in headers:
-                headers[said] = Header.from_metadata(metadata.metadata, str(file))
-                _check_same_study(headers, file, files[0])
-            parts += _row_groups(headers[said], metadata, schema, file)
-    return Release(next(iter(headers.values())), tuple(parts), str(place))
+        return list(pool.map(_footer, files))
 
 
 def _files(place: Location) -> list[Location]:
@@ -197,10 +210,10 @@ def _files(place: Location) -> list[Location]:
     return files
 
 
-def _footer(file: Location) -> tuple[pq.FileMetaData, pa.Schema]:
+def _footer(file: Location) -> Footer:
     try:
         with file.parquet() as parquet:
-            return parquet.metadata, parquet.schema_arrow
+            return Footer(file, parquet.metadata, parquet.schema_arrow)
     except UNREADABLE as error:
         raise ReleaseError(
             f"{file} cannot be read as Parquet ({_why(file, error)})",
@@ -220,26 +233,26 @@ def _check_same_study(headers: dict[bytes | None, Header], file: Location, first
         )
 
 
-def _row_groups(header: Header, metadata: pq.FileMetaData, schema: pa.Schema, file: Location) -> list[Partition]:
-    _check_schema(header, schema, file)
+def _row_groups(header: Header, footer: Footer) -> list[Partition]:
+    _check_schema(header, footer)
     text_reports = tuple(
         question.name
         for question in header.questions
         if pa.types.is_dictionary(header.schema.field(question.name).type)
     )
     return [
-        FilePartition(file.absolute(), number, metadata.row_group(number).num_rows, text_reports)
-        for number in range(metadata.num_row_groups)
+        FilePartition(footer.file.absolute(), number, footer.metadata.row_group(number).num_rows, text_reports)
+        for number in range(footer.metadata.num_row_groups)
     ]
 
 
-def _check_schema(header: Header, schema: pa.Schema, file: Location) -> None:
+def _check_schema(header: Header, footer: Footer) -> None:
     declared = {column.name: _value_type(column.type) for column in header.schema}
-    found = {column.name: _value_type(column.type) for column in schema}
+    found = {column.name: _value_type(column.type) for column in footer.schema}
     for name in declared | found:
         if declared.get(name) != found.get(name):
             raise ReleaseError(
-                f"the column {name!r} of {file} has type {found.get(name, 'none (it is missing)')}",
+                f"the column {name!r} of {footer.file} has type {found.get(name, 'none (it is missing)')}",
                 f"{declared.get(name, 'no such column')}, as the header says",
                 "The file was changed after askance wrote it: write it again.",
             )

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from askance.errors import InvalidInput, ReleaseError
 from askance.releases.header import Header
-from askance.releases.release import read_release
+from askance.releases.release import Release
 
 ROW_GROUP_ROWS = 1 << 17
 _SMALL_GROUP_BYTES = 1 << 20
@@ -158,7 +158,7 @@ def refuse_existing(path: Path, overwrite: bool) -> None:
     if os.path.lexists(path) and not empty:
         # What is replaced is gone: true answers, a study file, a folder of other things must not be.
         try:
-            read_release(path)
+            Release.read(path)
         except ReleaseError as error:
             raise ReleaseError(
                 f"{path} exists and is not a release ({error})", "a release to overwrite", "Choose another name."

@@ -11,7 +11,8 @@ from askance.errors import InvalidInput
 from askance.files.location import Location, StrPath
 from askance.learning.face.formula import Formula
 from askance.releases.header import Header, Question
-from askance.releases.release import Release, read_release
+from askance.releases.reading import open_release
+from askance.releases.release import Release
 from askance.releases.study import Study
 from askance.tables.columns import check_present
 from askance.tables.data_files import DataFile, open_data
@@ -42,7 +43,7 @@ def open_reports(data: StrPath, study: Study | None, wanted: Wanted) -> tuple[Re
     others does not matter.
     """
     if Location.of(data).is_address:
-        return _checked(read_release(data), study)
+        return _checked(open_release(data, Release), study)
     place = Path(data)
     if not place.exists():
         raise InvalidInput(
@@ -51,7 +52,7 @@ def open_reports(data: StrPath, study: Study | None, wanted: Wanted) -> tuple[Re
         )
     files = open_data(place)
     if any(file.is_release for file in files):
-        return _checked(read_release(place), study)
+        return _checked(open_release(place, Release), study)
     if study is None:
         raise InvalidInput(
             f"{place} is not a release, so it does not say how its reports came about",

@@ -27,7 +27,8 @@ from askance.learning.face.plain_sklearn import plain_classifier
 from askance.learning.face.release_records import FeatureReader, NumericColumns, checked_columns, records_of
 from askance.learning.face.requested_ridge import checked_ridge
 from askance.learning.face.saving import JsonModel
-from askance.releases.release import Release, read_release
+from askance.releases.reading import open_release
+from askance.releases.release import Release
 from askance.reports.summary import Summary, standard_errors, summarise
 from askance.solvers.em import class_probabilities, expectation_maximisation
 from askance.solvers.softmax import posterior, symmetric
@@ -163,7 +164,7 @@ class IndirectClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: ig
         self._check_parameters()
         if self.base_estimator is not None:
             raise InvalidInput("fit_release with a base_estimator", "base_estimator=None", "Use fit(X, reports).")
-        release = release if isinstance(release, Release) else read_release(release)
+        release = open_release(release, Release)
         with running(engine) as where:
             return self._fit_release(where, release, question, formula, features, weight)
 

@@ -17,7 +17,8 @@ from askance.errors import AskanceWarning, InvalidInput, Unidentifiable
 from askance.learning.answers.indirect_classifier import as_channel
 from askance.learning.face.release_records import NumericColumns, records_of
 from askance.learning.face.saving import JsonModel
-from askance.releases.release import Release, read_release
+from askance.releases.reading import open_release
+from askance.releases.release import Release
 from askance.reports.summary import Summary, standard_errors, summarise
 from askance.solvers.simplex import mixture_proportions, project_to_simplex
 from askance.statistics.base import Records
@@ -81,7 +82,7 @@ class Prevalence(JsonModel, BaseEstimator):  # type: ignore[misc]
         weight: str | None = None,
     ) -> Self:
         """Fit to a release, which knows its own channel."""
-        release = release if isinstance(release, Release) else read_release(release)
+        release = open_release(release, Release)
         channel = release.question(question).label_channel
         source = records_of(release, question, NumericColumns(()), weight)
         with running(engine) as where:

@@ -20,7 +20,8 @@ from askance.learning.face.requested_ridge import checked_ridge
 from askance.learning.face.saving import JsonModel
 from askance.learning.numbers.report_set_reading import WaveReader, outcome_wave
 from askance.learning.numbers.report_sets import Wave, WaveFit, fit_waves
-from askance.releases.release import Release, read_release
+from askance.releases.reading import open_release
+from askance.releases.release import Release
 from askance.reports.number_format import number
 from askance.reports.summary import Summary, standard_errors, summarise
 from askance.statistics.base import Records
@@ -197,7 +198,7 @@ class IndirectRegressor(JsonModel, RegressorMixin, BaseEstimator):  # type: igno
             raise InvalidInput("an empty list of releases", "at least one")
         if formula is not None and features is not None:
             raise InvalidInput(f"formula={formula!r} and features={features!r}", "one of them")
-        opened = [item if isinstance(item, Release) else read_release(item) for item in several]
+        opened = [open_release(item, Release) for item in several]
         with running(engine) as where:
             waves = [self._reader.of_release(item, where, question, formula, features, weight) for item in opened]
             return self._fit_waves(waves, where)
