@@ -144,7 +144,7 @@ def test_an_audit_states_the_attribute_and_the_record_and_tests_the_draws(tmp_pa
 
 
 def test_many_rows_come_in_chunks_and_on_other_engines(tmp_path, study, monkeypatch, capsys):
-    from askance.releases import array_files
+    from askance.tables import array_files
 
     monkeypatch.setattr(array_files, "_CHUNK_BYTES", 5_000)
     truth = images()

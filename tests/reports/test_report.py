@@ -2,9 +2,7 @@
 
 import json
 import math
-import re
 from dataclasses import FrozenInstanceError, replace
-from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -20,6 +18,7 @@ from askance.reports.number_format import decimals_for, number, p_value, percent
 from askance.reports.summary import Summary
 from askance.reports.text import report_text
 from askance.workflows.answer_analysis import analyse
+from html_pages import ReadPage
 
 EVIL = "<script>alert('x')</script> & \"more\" $x^2$"
 NASTY = "<b>age</b>$\\alpha$"
@@ -43,44 +42,9 @@ def report():
     return analyse(_release(), formula="cheated ~ age", command=command).report
 
 
-class _Page(HTMLParser):
-    """Reads a page: which tags, which addresses, whether everything is closed, and the visible text."""
-
-    VOID = {"meta", "br", "link", "img", "hr", "input"}
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open, self.tags, self.addresses, self.texts = [], [], [], []
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag, attributes):
-        self.tags.append(tag)
-        self.addresses += [v for k, v in attributes if k in ("src", "href", "xlink:href", "action") and v]
-        assert not [k for k, _ in attributes if k.startswith("on")]
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attributes):
-        self.tags.append(tag)
-        self.addresses += [v for k, v in attributes if k in ("src", "href", "xlink:href", "action") and v]
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if "style" not in self.open:
-            self.texts.append(data)
-
-    @property
-    def text(self) -> str:
-        return re.sub(r"\s+", " ", " ".join(self.texts))
-
-
 class TestPage:
     def test_says_everything(self, report):
-        page = _Page(report_html(report))
+        page = ReadPage(report_html(report))
         for needed in (
             "Did you cheat?",
             "Exams",
@@ -101,27 +65,17 @@ class TestPage:
         assert page.tags.count("svg") == 2
 
     def test_needs_nothing_from_elsewhere(self, report):
-        text = report_html(report)
-        page = _Page(text)
-        assert not {"script", "link", "img", "iframe", "object"} & set(page.tags)
-        assert all(address.startswith("#") for address in page.addresses)
-        assert "@import" not in text
-        assert not re.search(r"url\((?!#)", text)
+        ReadPage(report_html(report)).check_needs_nothing_from_elsewhere()
 
     def test_ids_are_unique_and_found(self, report):
-        text = report_html(report)
-        ids = re.findall(r'\bid="([^"]+)"', text)
-        assert len(ids) == len(set(ids))
-        assert set(re.findall(r'url\(#([^)]+)\)|href="#([^"]+)"', text)) <= {(i, "") for i in ids} | {
-            ("", i) for i in ids
-        }
+        ReadPage(report_html(report)).check_ids_are_unique_and_found()
 
     def test_user_text_is_escaped(self):
         channel = ask.Warner(0.8, classes=("<i>no</i>", "<i>yes</i>"))
         release = _release(channel, text=EVIL, covariate=NASTY, title=EVIL)
         made = analyse(release, formula=f"cheated ~ `{NASTY}`", command=EVIL).report
         text = report_html(replace(made, notes=(EVIL,)))
-        page = _Page(text)
+        page = ReadPage(text)
         assert not {"script", "i", "b"} & set(page.tags)
         assert page.text.count(EVIL) >= 4  # heading, study, note, command
         assert NASTY in page.text
@@ -133,7 +87,7 @@ class TestPage:
 
     def test_no_guarantee_is_loud(self):
         made = analyse(_release(ask.Triangular(0.25))).report
-        page = _Page(report_html(made))
+        page = ReadPage(report_html(made))
         assert "No privacy guarantee" in page.text
         assert "There is no formal privacy guarantee" in page.text
         assert "Treat the reports as confidential" in page.text
@@ -143,7 +97,7 @@ class TestPage:
         other = Question("lied", ask.Warner(0.7))
         made = analyse(_release(other=(other,)), question="cheated").report
         both = math.log(4) + math.log(7 / 3)
-        assert f"epsilon {both:.4g}" in _Page(report_html(made)).text
+        assert f"epsilon {both:.4g}" in ReadPage(report_html(made)).text
 
     def test_holds_no_record(self):
         """No covariate value and no row-long list gets into the value, the page or the JSON."""
@@ -190,12 +144,12 @@ class TestValue:
         made = analyse(release).report
         assert "moved to the border" in made.notes[0]
         assert made.diagnostics.worth is None
-        assert "moved to the border" in _Page(report_html(made)).text
+        assert "moved to the border" in ReadPage(report_html(made)).text
 
     def test_one_report_only(self):
         header = Header((Question("cheated", ask.Warner(0.8)),))
         made = analyse(ask.Release.from_table(pa.table({"cheated": ["no"]}), header)).report
-        _Page(report_html(made))
+        ReadPage(report_html(made))
         report_text(made)
 
 

@@ -28,7 +28,9 @@ def check_target(path: Path, *, overwrite: bool, inputs: tuple[Path, ...] = ()) 
     if not path.parent.is_dir():
         raise ReleaseError(f"cannot write {path}: there is no folder {path.parent}", remedy="Make it first.")
     if os.path.lexists(path) and not overwrite:
-        raise ReleaseError(f"{path} exists already", remedy="Choose another name, or say --overwrite.")
+        raise ReleaseError(
+            f"{path} exists already", remedy="Choose another name, or say --overwrite (in Python overwrite=True)."
+        )
     if not os.access(path.parent, os.W_OK):
         raise ReleaseError(f"cannot write {path}: no permission for the folder {path.parent}")
 

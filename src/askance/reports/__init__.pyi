@@ -7,6 +7,13 @@ from askance.reports.colours import ORANGE as ORANGE
 from askance.reports.colours import PURPLE as PURPLE
 from askance.reports.colours import SKY as SKY
 from askance.reports.colours import VERMILION as VERMILION
+from askance.reports.estimator_html import estimator_page as estimator_page
+from askance.reports.estimator_report import EstimatorReport as EstimatorReport
+from askance.reports.estimator_report import Headline as Headline
+from askance.reports.estimator_report import ReportFigure as ReportFigure
+from askance.reports.figures import coefficient_rows as coefficient_rows
+from askance.reports.figures import draw_intervals as draw_intervals
+from askance.reports.figures import interval_height as interval_height
 from askance.reports.html import write_report as write_report
 from askance.reports.number_format import number as number
 from askance.reports.number_format import p_value as p_value
@@ -20,5 +27,8 @@ from askance.reports.report import Report as Report
 from askance.reports.summary import Summary as Summary
 from askance.reports.summary import standard_errors as standard_errors
 from askance.reports.summary import summarise as summarise
+from askance.reports.svg import inline_svg as inline_svg
+from askance.reports.svg import plain_label as plain_label
+from askance.reports.text import estimator_text as estimator_text
 from askance.reports.text import report_text as report_text
 from askance.reports.text_table import aligned as aligned

@@ -1,26 +1,27 @@
 """A report as one self-contained page."""
 
 import os
-from collections.abc import Sequence
-from html import escape
 from pathlib import Path
 
 from askance.files.targets import check_target, write_text
-from askance.reports.figures import coefficient_plot, prevalence_plot
-from askance.reports.number_format import number, percent
+from askance.reports.answer_page import answer_sections
+from askance.reports.estimator_html import estimator_page
+from askance.reports.estimator_report import EstimatorReport
 from askance.reports.number_page import number_sections
 from askance.reports.number_report import NumberReport
-from askance.reports.page import cards, coefficient_table, facts, figure, level, notes, page, privacy, table
-from askance.reports.report import NAIVE, Comparison, DesignFacts, Report
+from askance.reports.question_page import question_page
+from askance.reports.report import Report
 
 
-def write_report(path: str | os.PathLike[str], report: Report | NumberReport, *, overwrite: bool = False) -> Path:
+def write_report(
+    path: str | os.PathLike[str], report: Report | NumberReport | EstimatorReport, *, overwrite: bool = False
+) -> Path:
     """Write a report as one HTML file, whole or not at all.
 
     Parameters
     ----------
     path : path
-    report : Report or NumberReport
+    report : Report, NumberReport or EstimatorReport
     overwrite : bool
         Replace an earlier file; refused otherwise.
     """
@@ -30,97 +31,9 @@ def write_report(path: str | os.PathLike[str], report: Report | NumberReport, *,
     return target
 
 
-def report_html(report: Report | NumberReport) -> str:
+def report_html(report: Report | NumberReport | EstimatorReport) -> str:
     """Return the page."""
-    return page(report, number_sections(report) if isinstance(report, NumberReport) else _sections(report))
-
-
-def _sections(report: Report) -> list[str]:
-    by_design = "".join(
-        f"<dt>{escape(design.name)}</dt><dd>{escape(str(design.guarantee))}</dd>"
-        for design in report.designs
-        if design.name
-    )
-    return [
-        _at_a_glance(report),
-        notes(report),
-        _prevalence(report.prevalence),
-        "" if report.regression is None else _regression(report.regression, report.formula or ""),
-        _design(report.designs),
-        privacy(report, by_design),
-        _diagnostics(report),
-    ]
-
-
-def _at_a_glance(report: Report) -> str:
-    summary, naive = report.prevalence.askance, report.prevalence.naive
-    shown = len(summary.names) - 1 if len(summary.names) == 2 else int(summary.values[:, 0].argmax())
-    estimate, _, _, _, low, high = summary.values[shown].tolist()
-    beside = ""
-    if naive is not None:
-        beside = f'<p class="wrong">Reports taken as the truth would say {percent(float(naive.values[shown, 0]))}.</p>'
-    found = (
-        f'<div class="card"><span class="label">truly answer “{escape(summary.names[shown])}”</span>'
-        f'<div class="big">{percent(estimate)}</div>'
-        f'<p>{level(summary)} interval <span class="whole">{percent(low)} to {percent(high)}</span></p>{beside}</div>'
-    )
-    worth = report.diagnostics.worth
-    told = "" if worth is None else f"<p>As precise as asking about {worth:,.0f} people directly.</p>"
-    return cards(found, report, report.diagnostics.reports, told)
-
-
-def _prevalence(comparison: Comparison) -> str:
-    summary = comparison.askance
-    heads = ["true answer", "estimate", "std. error", f"{level(summary)} interval"]
-    rows = [
-        [name, percent(e, 2), percent(s, 2), f"{percent(low, 2)} to {percent(high, 2)}"]
-        for name, (e, s, _, _, low, high) in zip(summary.names, summary.values.tolist(), strict=True)
-    ]
-    if comparison.naive is not None:
-        heads.append("naive (wrong)")
-        for row, naive in zip(rows, comparison.naive.values.tolist(), strict=True):
-            row.append(percent(naive[0], 2))
-    drawn = figure(prevalence_plot(summary, comparison.naive), comparison, "Share of each true answer")
-    return (
-        f"<h2>How many</h2>{table(heads, rows, wrong=comparison.naive is not None)}{_naive_sentence(comparison)}{drawn}"
-    )
-
-
-def _regression(comparison: Comparison, formula: str) -> str:
-    summary = comparison.askance
-    drawn = figure(coefficient_plot(summary, comparison.naive), comparison, "Coefficients")
-    return (
-        f"<h2>Who</h2><p>{escape(summary.title)}: <strong>{escape(formula)}</strong>. Coefficients are changes in "
-        f"log-odds for one unit of the covariate.</p>{drawn}{coefficient_table(comparison)}"
-    )
-
-
-def _design(designs: Sequence[DesignFacts]) -> str:
-    parts = ["<h2>How the truth was hidden</h2>"]
-    for design in designs:
-        parts += [f"<h3>{escape(design.name)}</h3>"] if design.name else []
-        parts += [f"<p>{escape(design.sentence)}</p>"]
-        heads = ["report", *(f"if “{label}” is true" for label in design.classes)]
-        rows = [
-            [report, *(number(value, 4) for value in row)]
-            for report, row in zip(design.reports, design.probabilities, strict=True)
-        ]
-        parts += [table(heads, rows, caption="Probability of each report")]
-    return "".join(parts)
-
-
-def _diagnostics(report: Report) -> str:
-    rows = []
-    for design in report.designs:
-        total = max(sum(design.observed), 1e-300)
-        for name, seen, fitted in zip(design.reports, design.observed, design.fitted, strict=True):
-            label = f"{design.name}: {name}" if design.name else name
-            rows.append([label, f"{seen:,.10g}", percent(seen / total, 2), percent(fitted / total, 2)])
-    counts = table(["report", "count", "observed", "fitted"], rows, caption="Reports, and what the estimate implies")
-    return f"<h2>Can it be trusted</h2>{facts(report.diagnostics.lines())}{counts}"
-
-
-def _naive_sentence(comparison: Comparison) -> str:
-    if comparison.naive is None:
-        return '<p class="quiet">Reports and answers have different labels, so there is no naive analysis.</p>'
-    return f'<p class="quiet">Naive: {NAIVE}, as if nobody had randomised. It is shown for comparison only.</p>'
+    if isinstance(report, EstimatorReport):
+        return estimator_page(report)
+    sections = number_sections(report) if isinstance(report, NumberReport) else answer_sections(report)
+    return question_page(report, sections)

@@ -9,7 +9,8 @@ import numpy as np
 from askance.reports.figures import coefficient_plot
 from askance.reports.number_format import decimals_for, number
 from askance.reports.number_report import NumberReport
-from askance.reports.page import cards, coefficient_table, facts, figure, level, notes, privacy, table
+from askance.reports.page import card, facts, notes, summary_table, table
+from askance.reports.question_page import cards, interval_figure, privacy
 from askance.reports.report import Comparison
 
 
@@ -17,7 +18,7 @@ def number_sections(report: NumberReport) -> list[str]:
     """Return the sections of the page, in order."""
     return [
         _at_a_glance(report),
-        notes(report),
+        notes(report.notes),
         _regression(report),
         _design(report),
         privacy(report),
@@ -31,16 +32,13 @@ def _at_a_glance(report: NumberReport) -> str:
         estimate, error, _, _, low, high = summary.values[0].tolist()
         digits = decimals_for(error)
         label, big = f"mean of “{report.outcome}”", number(estimate, digits)
-        words = f'{level(summary)} interval <span class="whole">{number(low, digits)} to {number(high, digits)}</span>'
+        words = f'{summary.percent} interval <span class="whole">{number(low, digits)} to {number(high, digits)}</span>'
     else:
         label, big = f"of “{report.outcome}” is explained", _share(report.diagnostics.r_squared)
         slopes = [i for i, name in enumerate(summary.names) if name != "Intercept"]
         clear = sum(low * high > 0 for low, high in summary.values[slopes][:, 4:].tolist())
-        words = f"{clear} of {len(slopes)} coefficients have a {level(summary)} interval without zero."
-    found = (
-        f'<div class="card"><span class="label">{escape(label)}</span><div class="big">{big}</div><p>{words}</p></div>'
-    )
-    return cards(found, report, report.diagnostics.reports)
+        words = f"{clear} of {len(slopes)} coefficients have a {summary.percent} interval without zero."
+    return cards(card(label, big, f"<p>{words}</p>"), report, report.diagnostics.reports)
 
 
 def _share(r_squared: float | None) -> str:
@@ -51,13 +49,13 @@ def _regression(report: NumberReport) -> str:
     summary = report.regression.askance
     title = f"{escape(summary.title)}: <strong>{escape(report.formula)}</strong>."
     if report.only_mean:
-        return f"<h2>How much</h2><p>{title} The intercept is the mean.</p>{coefficient_table(report.regression)}"
+        return f"<h2>How much</h2><p>{title} The intercept is the mean.</p>{summary_table(summary)}"
     shown, unit = _comparable(report)
-    drawn = figure(coefficient_plot(shown.askance, None, unit), shown, "Coefficients")
+    drawn = interval_figure(coefficient_plot(shown.askance, None, unit), shown, "Coefficients")
     over = "" if shown is report.regression else " In the figure: for the whole way between its public bounds."
     return (
         f"<h2>What explains it</h2><p>{title} Coefficients are changes in {escape(report.outcome)} for one unit of the "
-        f"column.{over}</p>{drawn}{coefficient_table(report.regression)}"
+        f"column.{over}</p>{drawn}{summary_table(summary)}"
     )
 
 

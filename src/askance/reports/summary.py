@@ -1,55 +1,85 @@
 """Tables of estimates that people read and programs parse."""
 
-import html
 import math
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from askance.arrays import Floats
 from askance.errors import InvalidInput
+from askance.reports.html_table import html_table
 from askance.reports.number_format import decimals_for, number, p_value
 from askance.reports.text_table import aligned
 
 COLUMNS = ("estimate", "std_error", "z", "p_value", "lower", "upper")
+NO_ESTIMATES: Floats = np.empty((0, len(COLUMNS)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Summary:
-    """Estimates with standard errors, z, p and intervals.
+    """Estimates with standard errors, z, p and intervals; and what a reader must know beside them.
 
     Parameters
     ----------
     title : str
     names : tuple of str
-        One for each row.
+        One for each row; none where a model has no parameters that people read, such as a tagger.
     values : array, rows x 6
         The columns of ``COLUMNS``.
     level : float
         Confidence level of the intervals.
     facts : tuple of (name, text)
-        What else a reader should know: method, number of reports, privacy.
+        What else a reader should know: method, number of reports.
     notes : tuple of str
         Warnings that belong to these numbers.
+    privacy : str
+        How well the people behind the numbers are protected; shown after the facts. A fact of the name "privacy" is
+        taken for it.
+
+    Examples
+    --------
+    >>> import askance as ask
+    >>> table = ask.Prevalence(ask.Warner(0.8)).fit(["no"] * 600 + ["yes"] * 400).summary()
+    >>> table.to_frame().loc["yes", "estimate"].round(4)
+    np.float64(0.3333)
+    >>> table.privacy
+    'epsilon 1.386, protects one answer (any two answers of one person)'
     """
 
     title: str
-    names: tuple[str, ...]
-    values: NDArray[np.float64]
+    names: tuple[str, ...] = ()
+    values: Floats = field(default_factory=NO_ESTIMATES.copy)
     level: float = 0.95
     facts: tuple[tuple[str, str], ...] = ()
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
+    privacy: str = ""
 
-    @property
-    def table(self) -> Any:
-        """The table as a pandas DataFrame."""
+    def __post_init__(self) -> None:
+        among_facts = [text for name, text in self.facts if name == "privacy"]
+        if among_facts:
+            object.__setattr__(self, "facts", tuple(fact for fact in self.facts if fact[0] != "privacy"))
+            object.__setattr__(self, "privacy", self.privacy or "; ".join(among_facts))
+
+    def to_frame(self) -> Any:
+        """Return the table as a pandas DataFrame, with a row for each name."""
         import pandas as pd
 
         return pd.DataFrame(self.values, index=list(self.names), columns=list(COLUMNS))
 
+    @property
+    def table(self) -> Any:
+        """The table as a pandas DataFrame: :meth:`to_frame`."""
+        return self.to_frame()
+
     def __getitem__(self, column: str) -> Any:
-        return self.table[column]
+        return self.to_frame()[column]
+
+    @property
+    def all_facts(self) -> tuple[tuple[str, str], ...]:
+        """The facts, and privacy after them."""
+        return (*self.facts, ("privacy", self.privacy)) if self.privacy else self.facts
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-able mapping; numbers that do not exist are None."""
@@ -61,41 +91,61 @@ class Summary:
             "title": self.title,
             "level": self.level,
             "estimates": rows,
-            "facts": dict(self.facts),
+            "facts": dict(self.all_facts),
             "notes": list(self.notes),
+            "privacy": self.privacy,
         }
 
+    def decimals(self) -> list[int]:
+        """Return how many decimals are worth showing in each row."""
+        return [decimals_for(error) for error in self.values[:, 1].tolist()]
+
+    def cells(self) -> list[list[str]]:
+        """Return each row as people read it: name, estimate, standard error, z, p, lower and upper limit."""
+        rows = zip(self.names, self.values.tolist(), self.decimals(), strict=True)
+        return [
+            [name, *(number(v, digits) for v in (e, s)), number(z, 2), p_value(p), *(number(v, digits) for v in limits)]
+            for name, (e, s, z, p, *limits), digits in rows
+        ]
+
+    @property
+    def percent(self) -> str:
+        """The confidence level as people read it, such as "95%"."""
+        return f"{100 * self.level:g}%"
+
+    def heads(self) -> list[str]:
+        """Return the heads of :meth:`cells`."""
+        return ["", "estimate", "std. error", "z", "p", f"{self.percent} from", "to"]
+
     def __str__(self) -> str:
-        percent = f"{100 * self.level:g}%"
-        heads = ["", "estimate", "std. error", "z", "p", f"{percent} from", "to"]
-        cells = []
-        for name, (estimate, error, z, p, low, high) in zip(self.names, self.values.tolist(), strict=True):
-            digits = decimals_for(error)
-            numbers = (number(value, digits) for value in (estimate, error))
-            limits = (number(value, digits) for value in (low, high))
-            cells.append([name, *numbers, number(z, 2), p_value(p), *limits])
-        facts = [f"{name}: {value}" for name, value in self.facts]
+        table = aligned(self.heads(), self.cells()) if self.names else []
+        facts = [f"{name}: {value}" for name, value in self.all_facts]
         notes = [f"Note: {note}" for note in self.notes]
-        return "\n".join([self.title, *aligned(heads, cells), *facts, *notes])
+        return "\n".join([self.title, *table, *facts, *notes])
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+        table = (
+            html_table(self.heads(), self.cells(), caption=self.title) if self.names else f"<p>{escape(self.title)}</p>"
+        )
+        lines = [*self.all_facts, *(("Note", note) for note in self.notes)]
+        return table + "".join(f"<p><b>{escape(name)}</b>: {escape(text)}</p>" for name, text in lines)
 
 
-def standard_errors(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
+def standard_errors(covariance: Floats) -> Floats:
     """Return the root of the diagonal."""
-    errors: NDArray[np.float64] = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    errors: Floats = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     return errors
 
 
 def summarise(
     title: str,
     names: tuple[str, ...],
-    estimates: NDArray[np.float64],
-    covariance: NDArray[np.float64],
+    estimates: Floats,
+    covariance: Floats,
     level: float,
     facts: tuple[tuple[str, str], ...] = (),
     notes: tuple[str, ...] = (),
+    privacy: str = "",
 ) -> Summary:
     """Make a table of Wald statistics."""
     from scipy.special import ndtr, ndtri
@@ -107,4 +157,4 @@ def summarise(
         z = estimates / errors
     reach = ndtri(0.5 + level / 2) * errors
     values = np.column_stack([estimates, errors, z, 2 * ndtr(-np.abs(z)), estimates - reach, estimates + reach])
-    return Summary(title, names, values, level, facts, notes)
+    return Summary(title, names, values, level, facts, notes, privacy)

@@ -1,11 +1,12 @@
 """A report as plain text, for the terminal."""
 
 import textwrap
+from dataclasses import replace
 
-from askance.reports.number_format import decimals_for, number, p_value
+from askance.reports.estimator_report import EstimatorReport
+from askance.reports.number_format import number
 from askance.reports.number_report import NumberReport
 from askance.reports.report import NAIVE, Comparison, QuestionReport, Report
-from askance.reports.summary import Summary
 from askance.reports.text_table import aligned
 
 _WIDTH = 100
@@ -17,39 +18,47 @@ def report_text(report: Report | NumberReport) -> str:
     asked = f"{report.question}: {report.text}" if report.text else report.question
     tables = []
     if isinstance(report, NumberReport):
-        designs = [_paragraph("Design: ", report.sentence)]
+        designs = [paragraph("Design: ", report.sentence)]
     else:
         designs = [
-            _paragraph(f"Design {design.name}: " if design.name else "Design: ", design.sentence)
+            paragraph(f"Design {design.name}: " if design.name else "Design: ", design.sentence)
             for design in report.designs
         ]
         tables += ["", *_prevalence(report.prevalence)]
     if report.regression is not None:
         tables += ["", *_regression(report.regression, report.formula or "")]
-    facts = [_paragraph(f"{name}: ", text) for name, text in report.diagnostics.lines()]
-    notes = [_paragraph("Note: ", note) for note in report.notes]
+    facts = [paragraph(f"{name}: ", text) for name, text in report.diagnostics.lines()]
+    notes = [paragraph("Note: ", note) for note in report.notes]
     return "\n".join([heading, asked, "", *designs, *_privacy(report), *tables, "", *facts, *notes])
 
 
 def _privacy(report: QuestionReport) -> list[str]:
     exact = "NO privacy guarantee. " if not report.private else f"epsilon {report.guarantee.epsilon:.6g}. "
-    lines = [_paragraph("Privacy: ", exact + report.guarantee.in_words())]
+    lines = [paragraph("Privacy: ", exact + report.guarantee.in_words())]
     if report.whole_person != report.guarantee:
-        lines += [_paragraph("Whole person: ", f"{report.whole_person}.")]
+        lines += [paragraph("Whole person: ", f"{report.whole_person}.")]
     return lines
 
 
-def _paragraph(label: str, text: str) -> str:
+def estimator_text(report: EstimatorReport) -> str:
+    """Return what a fitted estimator has to say for the terminal: table, facts, privacy, notes."""
+    summary = replace(report.summary, facts=(*report.summary.facts, *report.facts), notes=report.all_notes)
+    headlines = [
+        paragraph(f"{shown.label}: ", f"{shown.value}. {shown.words}".rstrip(". ")) for shown in report.headlines
+    ]
+    words = [] if report.guarantee is None else [paragraph("In words: ", report.guarantee.in_words())]
+    again = ["", "This report is made again by", report.how_to_repeat] if report.how_to_repeat else []
+    return "\n".join([report.title, "", *headlines, str(summary), *words, *again])
+
+
+def paragraph(label: str, text: str) -> str:
+    """Return a label and a text, broken into lines."""
     return textwrap.fill(label + text, _WIDTH, subsequent_indent="  ", break_long_words=False)
-
-
-def _level(summary: Summary) -> str:
-    return f"{100 * summary.level:g}%"
 
 
 def _prevalence(comparison: Comparison) -> list[str]:
     summary = comparison.askance
-    heads = ["", "estimate", "std. error", f"{_level(summary)} from", "to", *_naive_head(comparison)]
+    heads = ["", "estimate", "std. error", f"{summary.percent} from", "to", *_naive_head(comparison)]
     rows = []
     for i, (name, row) in enumerate(zip(summary.names, summary.values.tolist(), strict=True)):
         estimate, error, _, _, low, high = row
@@ -59,23 +68,11 @@ def _prevalence(comparison: Comparison) -> list[str]:
 
 def _regression(comparison: Comparison, formula: str) -> list[str]:
     summary = comparison.askance
-    heads = ["", "estimate", "std. error", "z", "p", f"{_level(summary)} from", "to", *_naive_head(comparison)]
-    rows = []
-    for i, (name, row) in enumerate(zip(summary.names, summary.values.tolist(), strict=True)):
-        estimate, error, z, p, low, high = row
-        digits = decimals_for(error)
-        rows.append(
-            [
-                name,
-                number(estimate, digits),
-                number(error, digits),
-                number(z, 2),
-                p_value(p),
-                number(low, digits),
-                number(high, digits),
-                *_naive(comparison, i, digits),
-            ]
-        )
+    heads = [*summary.heads(), *_naive_head(comparison)]
+    rows = [
+        [*cells, *_naive(comparison, i, digits)]
+        for i, (cells, digits) in enumerate(zip(summary.cells(), summary.decimals(), strict=True))
+    ]
     return [f"{summary.title}: {formula}", *aligned(heads, rows), *_naive_legend(comparison)]
 
 

@@ -1,0 +1,57 @@
+"""What a fitted estimator has to say as one self-contained page."""
+
+from html import escape
+
+from askance.reports.estimator_report import EstimatorReport, ReportFigure
+from askance.reports.page import card, code, facts, figure, notes, page, privacy_card, privacy_words, summary_table
+from askance.reports.svg import inline_svg
+
+
+def estimator_page(report: EstimatorReport) -> str:
+    """Return the page: headlines and privacy, warnings, estimates, figures, facts, how to make it again.
+
+    Examples
+    --------
+    >>> import askance as ask
+    >>> from askance.reports import EstimatorReport, estimator_page
+    >>> model = ask.Prevalence(ask.Warner(0.8)).fit(["no"] * 600 + ["yes"] * 400)
+    >>> report = EstimatorReport("Who cheated", model.summary(), "Prevalence", ask.Warner(0.8).guarantee)
+    >>> "ε = 1.386" in estimator_page(report)
+    True
+    """
+    summary = report.summary
+    table = f"<h2>Estimates</h2><p>{escape(summary.title)}</p>{summary_table(summary)}" if summary.names else ""
+    drawn = "".join(_figure(shown, number) for number, shown in enumerate(report.figures, 1))
+    described = facts((*summary.facts, *report.facts))
+    repeat = report.how_to_repeat
+    sections = [
+        _cards(report),
+        notes(report.all_notes),
+        table,
+        f"<h2>Figures</h2>{drawn}" if drawn else "",
+        f"<h2>How it was fitted</h2>{described}" if described else "",
+        _privacy(report),
+        f"<h2>Cite and reproduce</h2><p>Made with askance {escape(report.version)}.</p>{code(repeat)}"
+        if repeat
+        else "",
+    ]
+    return page(report.title, report.estimator, sections, report.version)
+
+
+def _cards(report: EstimatorReport) -> str:
+    shown = [card(h.label, h.value, f"<p>{escape(h.words)}</p>" if h.words else "") for h in report.headlines]
+    if report.guarantee is not None:
+        shown.append(privacy_card(report.guarantee, f"privacy of {report.guarantee.protects}"))
+    return f'<div class="cards">{"".join(shown)}</div>' if shown else ""
+
+
+def _privacy(report: EstimatorReport) -> str:
+    exact = f"<p>{escape(report.summary.privacy)}</p>" if report.summary.privacy else ""
+    words = "" if report.guarantee is None else privacy_words(report.guarantee)
+    return f"<h2>Privacy</h2>{words or exact}" if words or exact else ""
+
+
+def _figure(shown: ReportFigure, number: int) -> str:
+    drawing = shown.drawing
+    svg = drawing if isinstance(drawing, str) else inline_svg(drawing, shown.size, f"figure-{number}")
+    return figure(svg, shown.description, escape(shown.title))

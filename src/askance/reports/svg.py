@@ -1,0 +1,71 @@
+"""Figures as inline SVG that follow the page they stand on, light or dark, and print.
+
+What is drawn in the ink, grey, mist, blue or vermilion of ``colours`` takes the page's own colours, which differ
+between light and dark; every other colour stays as it is. Text inside coloured cells should therefore be "black" or
+"white", not ink.
+"""
+
+import io
+import re
+from collections.abc import Callable
+from typing import Any
+
+from askance.reports.colours import BLUE, GREY, INK, MIST, VERMILION
+
+_PAGE_COLOURS = {INK: "--ink", GREY: "--muted", MIST: "--line", BLUE: "--accent", VERMILION: "--wrong"}
+_STYLE = {
+    "svg.fonttype": "none",  # text stays text: it is found, read aloud and set in the page's own font
+    "svg.hashsalt": "askance",  # the same figure gives the same file
+    "font.family": "sans-serif",
+    "font.size": 10.5,  # points: as large as the page's own text at the figure's usual width
+    "text.parse_math": False,  # a column may be called $x$
+    "axes.unicode_minus": True,
+    "axes.axisbelow": True,
+    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.titlecolor", "legend.labelcolor"), INK),
+    **dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color"), GREY),
+    "grid.color": MIST,
+    **dict.fromkeys(("axes.spines.top", "axes.spines.right"), False),
+}
+
+
+def inline_svg(draw: Callable[[Any], object], size: tuple[float, float], prefix: str) -> str:
+    """Return what ``draw`` draws on matplotlib axes as an SVG element for a page.
+
+    Parameters
+    ----------
+    draw : function of matplotlib axes
+    size : width and height in inches
+        The page decides the width; what matters is the ratio, and the size of the text beside the rest.
+    prefix : str
+        Different for every figure of a page, so that their ids do not meet.
+
+    Examples
+    --------
+    >>> inline_svg(lambda axes: axes.plot([1, 2], color="#0072B2"), (4, 3), "line").count("var(--accent)") > 0
+    True
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    written = io.StringIO()
+    with matplotlib.rc_context(_STYLE):
+        figure = Figure(figsize=size, layout="constrained")
+        draw(figure.subplots())
+        figure.savefig(written, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    svg = written.getvalue()
+    svg = svg[svg.index("<svg") :]
+    # Styles inside an inline figure would leak into the page, and its ids would meet those of the next figure.
+    svg = re.sub(r"<(metadata|style)\b.*?</\1>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{prefix}-", svg)
+    # The page decides the size; the view box keeps the proportions.
+    for attribute in ("width", "height"):
+        svg = re.sub(rf'(<svg[^>]*?) {attribute}="[^"]*"', r"\1", svg, count=1)
+    for colour, variable in _PAGE_COLOURS.items():
+        svg = svg.replace(colour.lower(), f"var({variable})")
+    return svg
+
+
+def plain_label(text: str, longest: int = 28) -> str:
+    """Return a label without control characters, which XML forbids, and short enough to leave room for the figure."""
+    plain = re.sub(r"[\x00-\x1f\x7f]", " ", text)
+    return plain if len(plain) <= longest else f"{plain[: longest - 1]}…"

@@ -1,0 +1,137 @@
+"""What a fitted estimator has to say: a page and a text that are whole, safe and never silent about privacy."""
+
+import json
+from dataclasses import replace
+from functools import partial
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import askance as ask
+from askance.errors import ReleaseError
+from askance.reports import (
+    BLUE,
+    EstimatorReport,
+    Headline,
+    ReportFigure,
+    Summary,
+    draw_intervals,
+    estimator_page,
+    estimator_text,
+    inline_svg,
+    write_report,
+)
+from html_pages import ReadPage
+
+EVIL = "<script>alert('x')</script> & \"more\" $x^2$"
+ROW = [1.0, 0.1, 10, 0, 0.8, 1.2]
+
+
+def _summary(**changes):
+    names, values = ("Intercept", EVIL), np.array([ROW, ROW])
+    return replace(Summary(EVIL, names, values, facts=((EVIL, EVIL),), notes=(EVIL,), privacy="epsilon 1"), **changes)
+
+
+def _report(**changes):
+    summary = _summary()
+    figures = tuple(
+        ReportFigure(EVIL, EVIL, partial(draw_intervals, estimates=summary, unit=EVIL), (5.2, 2)) for _ in range(2)
+    )
+    report = EstimatorReport(
+        EVIL, summary, EVIL, ask.Warner(0.8).guarantee, (Headline(EVIL, EVIL, EVIL),), figures, ((EVIL, EVIL),),
+        ("another note",), EVIL,
+    )  # fmt: skip
+    return replace(report, **changes)
+
+
+class TestPage:
+    def test_says_everything(self):
+        page = ReadPage(estimator_page(_report()))
+        for needed in ("ε = 1.386", "another note", "Intercept", "0.800 to 1.200", "exact level", ask.__version__):
+            assert needed in page.text, needed
+        assert page.tags.count("svg") == 2
+
+    def test_is_whole_and_safe(self):
+        page = ReadPage(estimator_page(_report()))
+        page.check_needs_nothing_from_elsewhere()
+        page.check_ids_are_unique_and_found()
+        # Heading, title, above it, headline (3), note, row, summary's title, captions (2), facts (4), how to repeat;
+        # and the figures' own labels.
+        assert page.text.count(EVIL) >= 15
+
+    def test_without_estimates_figures_or_guarantee(self):
+        bare = EstimatorReport("A tagger", Summary("12 tags", privacy="nobody is asked"))
+        page = ReadPage(estimator_page(bare))
+        assert "nobody is asked" in page.text
+        assert not {"table", "figure", "dl", "code"} & set(page.tags)
+
+    def test_no_guarantee_is_loud(self):
+        page = estimator_page(_report(guarantee=ask.Triangular(0.25).guarantee))
+        assert "No privacy guarantee" in page
+        assert 'role="alert"' in page
+
+    def test_is_written_whole_and_not_over_another(self, tmp_path):
+        write_report(tmp_path / "page.html", _report())
+        assert (tmp_path / "page.html").read_text(encoding="utf-8") == estimator_page(_report())
+        with pytest.raises(ReleaseError, match="exists already"):
+            write_report(tmp_path / "page.html", _report())
+
+    def test_ready_drawings_are_taken_as_they_are(self):
+        svg = '<svg viewBox="0 0 1 1"></svg>'
+        assert '<svg role="img" aria-label="a dot" viewBox' in estimator_page(
+            _report(figures=(ReportFigure("dot", "a dot", svg),))
+        )
+
+
+class TestText:
+    def test_says_everything(self):
+        text = estimator_text(_report())
+        for needed in (EVIL, "another note", "Intercept", "privacy: epsilon 1", "80.0% sure"):
+            assert needed in text
+
+    def test_is_plain_json_too(self):
+        account = _report().to_dict()
+        assert json.loads(json.dumps(account, allow_nan=False))["summary"]["privacy"] == "epsilon 1"
+
+
+class TestFigure:
+    def test_follows_the_page_and_is_well_formed(self):
+        svg = inline_svg(lambda axes: axes.plot([0, 1], color=BLUE), (4, 3), "one")
+        ElementTree.fromstring(svg)
+        assert "var(--accent)" in svg
+        assert "var(--ink)" in svg or "var(--muted)" in svg
+        assert BLUE.lower() not in svg
+
+    def test_leaves_no_trace_in_the_settings_of_matplotlib(self):
+        import matplotlib
+
+        before = dict(matplotlib.rcParams)
+        inline_svg(lambda axes: None, (4, 3), "one")
+        assert dict(matplotlib.rcParams) == before
+
+
+class TestSummary:
+    def test_privacy_among_the_facts_of_old_callers_is_the_privacy(self):
+        old = Summary("t", facts=(("privacy", "epsilon 1"), ("reports", "3"), ("privacy", "epsilon 2")))
+        assert old.privacy == "epsilon 1; epsilon 2"
+        assert old.facts == (("reports", "3"),)
+        assert str(old).splitlines() == ["t", "reports: 3", "privacy: epsilon 1; epsilon 2"]
+        assert replace(old, title="u").privacy == old.privacy
+
+    def test_privacy_comes_last_of_the_facts(self):
+        assert str(_summary(notes=())).splitlines()[-1] == "privacy: epsilon 1"
+        assert [*_summary().to_dict()["facts"]] == [EVIL, "privacy"]
+
+    def test_without_rows_it_is_text_a_frame_and_a_page(self):
+        empty = Summary("a tagger", privacy="nobody is asked")
+        assert str(empty) == "a tagger\nprivacy: nobody is asked"
+        assert empty.to_frame().shape == (0, 6)
+        assert "<table" not in empty._repr_html_()
+
+    def test_in_a_notebook_it_is_a_table_and_escaped(self):
+        shown = ReadPage(_summary()._repr_html_())
+        assert shown.tags.count("table") == 1
+        assert "script" not in shown.tags
+        assert shown.text.count(EVIL) == 5  # caption, row, a fact's name and text, a note
+        assert "epsilon 1" in shown.text
