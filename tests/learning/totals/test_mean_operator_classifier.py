@@ -202,7 +202,7 @@ def test_even_risk_is_a_sum_however_rows_are_split(loss):
 
 
 def test_large_data_are_started_from_a_look_and_solved_whole(monkeypatch):
-    from askance.solvers import public_features
+    from askance.learning.totals import public_features
 
     X, y = people(n=6_000, classes=3)
     whole = [ask.MeanOperatorClassifier().fit(X, labels) for labels in (y, y == "b")]
