@@ -1,7 +1,6 @@
 """``askance demo``: the whole study really runs, and its verdict can fail."""
 
 import re
-import time
 from pathlib import Path
 
 import numpy as np
@@ -21,9 +20,7 @@ def _run(capsys, *arguments: str) -> tuple[int, str, str]:
 def test_the_demonstration_works(tmp_path, monkeypatch, capsys):
     """Privatisation has no seed, so only what holds in every run is asked (six standard errors: never by chance)."""
     monkeypatch.chdir(tmp_path)
-    began = time.monotonic()
     code, out, _ = _run(capsys)
-    assert time.monotonic() - began < 60
     assert code == 0, out
     made = {path.name for path in Path("askance-demo").iterdir()}
     assert made == {"study.toml", "answers.csv", "release.parquet", "report.html"}

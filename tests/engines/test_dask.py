@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -24,6 +23,7 @@ from askance.releases.partition import FilePartition
 from askance.statistics.features import FeatureMoments
 from engine_laws import FITS, HEADER, EngineLaws, assert_same_numbers, reference, split_release, survey
 from engine_laws import releases as releases  # a fixture of the laws
+from waiting import PATIENCE, wait_until
 
 ASKANCE = str(Path(sys.executable).parent / "askance")
 NOWHERE = "tcp://127.0.0.1:9"
@@ -156,7 +156,7 @@ def test_a_worker_killed_in_the_middle_makes_no_difference(engine, client, sourc
     np.testing.assert_allclose(found.second, expected.second, rtol=1e-12)
     if held:  # and what it held was read again
         np.testing.assert_array_equal(engine.reduce(FeatureMoments(2, True), summed).second, found.second)
-    client.wait_for_workers(2, timeout=30)
+    client.wait_for_workers(2, timeout=PATIENCE)
     assert set(client.nthreads()) != before
 
 
@@ -177,10 +177,8 @@ def test_a_sum_that_failed_leaves_no_work_behind(engine, cluster, tmp_path):
     (tmp_path / "release" / "part-000.parquet").unlink()
     with pytest.raises(ask.ReleaseError, match="part-000") as kept:  # as a notebook keeps the last error
         engine.reduce(FeatureMoments(2, True), opened)
-    until = time.monotonic() + 10
-    while any("observe" in str(key) for key in list(cluster.scheduler.tasks)):
-        assert time.monotonic() < until, kept
-        time.sleep(0.05)
+    tasks = cluster.scheduler.tasks
+    wait_until(lambda: not any("observe" in str(key) for key in list(tasks)), f"no task is left after {kept}")
 
 
 def test_a_cluster_that_goes_away_is_a_clear_error(source):
@@ -212,11 +210,10 @@ def test_a_cluster_without_workers_does_not_keep_us_waiting(source, monkeypatch)
             engine.reduce(FeatureMoments(2, True), held)
 
 
-def test_an_unreachable_scheduler_is_named_within_seconds():
-    start = time.monotonic()
+def test_an_unreachable_scheduler_is_named(monkeypatch):
+    monkeypatch.setattr("askance.engines.dask.engine._SECONDS_TO_CONNECT", 0.5)
     with pytest.raises(ask.AskanceError, match=f"no Dask scheduler answers at {NOWHERE}"):
         engine_from(f"dask:{NOWHERE}")
-    assert time.monotonic() - start < 10
 
 
 # -- starting and stopping ---------------------------------------------------------------------------
@@ -247,7 +244,9 @@ def test_from_the_command_line(cluster, tmp_path):
         pa.csv.write_csv(table.slice(start, stop - start), tmp_path / "answers" / f"{start}.csv")
 
     def askance(*words):
-        done = subprocess.run([ASKANCE, *words, "--json"], cwd=tmp_path, capture_output=True, text=True, timeout=100)
+        done = subprocess.run(
+            [ASKANCE, *words, "--json"], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE
+        )
         assert (done.returncode, done.stderr) == (0, "")
         return json.loads(done.stdout)
 

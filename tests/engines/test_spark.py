@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import threading
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,6 +27,7 @@ from askance.workflows.answer_analysis import analyse
 from dying import Dying
 from engine_laws import FITS, HEADER, EngineLaws, assert_same_numbers, reference, split_release, survey
 from engine_laws import releases as releases  # a fixture
+from waiting import PATIENCE, wait_until
 
 JAVA = shutil.which("java") or os.environ.get("JAVA_HOME")
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # for a Java that lives two minutes
@@ -88,10 +88,7 @@ def test_what_is_held_is_let_go(engine, folder):
     assert cached().size() == before + 1
     del held
     gc.collect()
-    deadline = time.monotonic() + 20
-    while cached().size() > before and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert cached().size() == before
+    wait_until(lambda: cached().size() == before, "Spark lets go of its cache")
 
 
 # -- what moves --------------------------------------------------------------------------------------
@@ -238,7 +235,7 @@ def test_the_session_of_the_program_is_used_and_left_running(engine, folder):
 def elsewhere(code, **environment):
     """Run code in a process of its own, which has no session yet; return the last line that it said."""
     said = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | environment, timeout=300
+        [sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | environment, timeout=PATIENCE
     )
     return said.stderr.strip().splitlines()[-1]
 
@@ -263,7 +260,7 @@ def test_at_the_command_line(folder):
     askance = str(Path(sys.executable).with_name("askance"))
     command = [askance, "fit", str(folder), "--question", "cheated", "--engine", "spark:local[1]", "--json"]
     environment = os.environ | {"SPARK_SUBMIT_OPTS": QUICK}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=PATIENCE)
     assert (done.returncode, done.stderr) == (0, "")
     here = analyse(ask.read_release(folder), question="cheated").report.to_dict()
     assert json.loads(done.stdout)["prevalence"] == json.loads(json.dumps(here["prevalence"]))

@@ -15,6 +15,7 @@ import pytest
 import askance as ask
 from askance.errors import BudgetSpent, InvalidInput, ReleaseError
 from askance.mechanisms.budget import Budget, written
+from waiting import PATIENCE
 
 RACERS, ROUNDS = 3, 20
 
@@ -189,9 +190,9 @@ def test_of_many_that_want_the_last_epsilon_one_gets_it(tmp_path):
     racers = [context.Process(target=race, args=(paths, start, results)) for _ in range(RACERS)]
     for racer in racers:
         racer.start()
-    won = [results.get(timeout=60) for _ in range(RACERS * ROUNDS)]
+    won = [results.get(timeout=PATIENCE) for _ in range(RACERS * ROUNDS)]
     for racer in racers:
-        racer.join(60)
+        racer.join(PATIENCE)
     for path in paths:
         assert won.count((path, True)) == 1
         assert won.count((path, False)) == RACERS - 1

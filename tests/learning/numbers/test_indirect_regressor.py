@@ -110,7 +110,7 @@ def test_an_impossible_covariance_is_projected_and_shrunk():
 
 @pytest.mark.parametrize(
     ("mechanism", "epsilon", "n", "runs"),
-    [("window", 8.0, 4000, 200), ("unit", 4.0, 40_000, 80), ("sampled", 12.0, 30_000, 100)],
+    [("window", 8.0, 4000, 200), ("unit", 4.0, 10_000, 80), ("sampled", 12.0, 30_000, 100)],
 )
 def test_intervals_cover(mechanism, epsilon, n, runs):
     channel = ask.PrivateRow(BOUNDS, epsilon, mechanism, outcome="y")

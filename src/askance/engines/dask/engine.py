@@ -28,7 +28,7 @@ from askance.statistics.base import Records, Statistic
 Batch = TypeVar("Batch")
 Value = TypeVar("Value")
 
-_SECONDS_TO_CONNECT = 5
+_SECONDS_TO_CONNECT = 15  # a reachable scheduler answers in milliseconds, and on a very busy machine in seconds
 _SECONDS_FOR_A_WORKER = 30
 _SECONDS_BETWEEN_LOOKS = 15
 _FAN_IN = 8  # how many sums one task adds up
