@@ -4,7 +4,7 @@ A statistic is a recipe for a sum over records. ``empty`` is the neutral element
 batch, ``merge`` the sum of two; so rows may be split in any way, over threads, files or machines.
 """
 
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,24 @@ from askance.arrays import Codes
 
 Value = TypeVar("Value")
 Batch = TypeVar("Batch", contravariant=True)
+
+
+Sums = TypeVar("Sums", bound=tuple[Any, ...])
+
+
+def add_fields(first: Sums, second: Sums) -> Sums:
+    """Add two named tuples field by field; what is None in both, because it was not asked for, stays so.
+
+    Examples
+    --------
+    >>> from askance.statistics.frequencies import ReportFrequencies
+    >>> counts = ReportFrequencies(2).empty()
+    >>> add_fields(counts, counts)
+    ReportCounts(rows=0, weight=array([0., 0.]), squared_weight=array([0., 0.]))
+    """
+    kind: Any = type(first)
+    total: Sums = kind(*(None if a is None else a + b for a, b in zip(first, second, strict=True)))
+    return total
 
 
 class Records(NamedTuple):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from askance.statistics.base import Records
+from askance.statistics.base import Records, add_fields
 from askance.statistics.row_blocks import blocks, with_intercept
 
 
@@ -43,4 +43,4 @@ class FeatureMoments:
         return total
 
     def merge(self, first: FeatureSums, second: FeatureSums) -> FeatureSums:
-        return FeatureSums(first.rows + second.rows, first.weight + second.weight, first.second + second.second)
+        return add_fields(first, second)

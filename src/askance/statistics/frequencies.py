@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askance.compiled import compiled
-from askance.statistics.base import Records
+from askance.statistics.base import Records, add_fields
 
 
 class ReportCounts(NamedTuple):
@@ -66,8 +66,4 @@ class ReportFrequencies:
         return ReportCounts(len(records), *counted(records.codes, records.weights, self.reports))
 
     def merge(self, first: ReportCounts, second: ReportCounts) -> ReportCounts:
-        return ReportCounts(
-            first.rows + second.rows,
-            first.weight + second.weight,
-            first.squared_weight + second.squared_weight,
-        )
+        return add_fields(first, second)

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from askance.arrays import Floats
-from askance.statistics.base import Records
+from askance.statistics.base import Records, add_fields
 from askance.statistics.row_blocks import blocks, with_intercept
 from askance.statistics.softmax_loops import differentiate
 
@@ -65,15 +65,7 @@ class SoftmaxScore:
         return ScoreSums(0, 0.0, 0.0, np.zeros(size), np.zeros((size, size)), outer)
 
     def merge(self, first: ScoreSums, second: ScoreSums) -> ScoreSums:
-        outer = None if first.outer is None or second.outer is None else first.outer + second.outer
-        return ScoreSums(
-            first.rows + second.rows,
-            first.weight + second.weight,
-            first.objective + second.objective,
-            first.gradient + second.gradient,
-            first.information + second.information,
-            outer,
-        )
+        return add_fields(first, second)
 
     def observe(self, records: Records) -> ScoreSums:
         total = self.empty()

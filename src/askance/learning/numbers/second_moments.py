@@ -18,7 +18,7 @@ from askance.channels.rows.per_value_flip import PerValueFlip
 from askance.channels.rows.private_number import PrivateNumber
 from askance.channels.rows.private_row import PrivateRow
 from askance.channels.rows.window_release import WindowRelease
-from askance.statistics.base import Records
+from askance.statistics.base import Records, add_fields
 from askance.statistics.frequencies import counted
 from askance.statistics.row_blocks import BLOCK_ROWS, blocks
 
@@ -202,13 +202,7 @@ class SecondMoments:
         return self.reader.sums(records)
 
     def merge(self, first: MomentSums, second: MomentSums) -> MomentSums:
-        return MomentSums(
-            first.rows + second.rows,
-            first.weight + second.weight,
-            first.squared_weight + second.squared_weight,
-            first.total + second.total,
-            first.squares + second.squares,
-        )
+        return add_fields(first, second)
 
 
 @dataclass(frozen=True, eq=False)

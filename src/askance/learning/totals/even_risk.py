@@ -7,7 +7,7 @@ import numpy as np
 
 from askance.arrays import Floats
 from askance.learning.totals.losses import Loss
-from askance.statistics.base import Records
+from askance.statistics.base import Records, add_fields
 
 BLOCK_ROWS = 2048  # so many rows, and what is computed from them, fit the cache of a core
 
@@ -48,13 +48,7 @@ class EvenRisk:
         return EvenSums(0, 0.0, np.zeros(size), np.zeros((size, size)) if self.with_curvature else None)
 
     def merge(self, first: EvenSums, second: EvenSums) -> EvenSums:
-        both = first.curvature is not None and second.curvature is not None
-        return EvenSums(
-            first.rows + second.rows,
-            first.value + second.value,
-            first.gradient + second.gradient,
-            first.curvature + second.curvature if both else None,  # type: ignore[operator]
-        )
+        return add_fields(first, second)
 
     def observe(self, records: Records) -> EvenSums:
         total = self.empty()
