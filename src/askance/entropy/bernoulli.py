@@ -1,8 +1,8 @@
-"""A number between 0 and 1 told as one random bit, exactly as private as declared.
+"""A number between 0 and 1 reported as one random bit, exactly as private as declared.
 
 Rounding a fraction f to a bit (1 with probability f) and then flipping that bit is a single Bernoulli draw: its
 threshold, out of 2^62, lies between ``low`` (f = 0) and ``high`` = 2^62 - low (f = 1). One random byte decides nearly
-every draw; the other 54 bits are asked for only where the byte falls on the threshold's own.
+every draw; the other 54 bits are drawn only where the byte equals that of the threshold.
 """
 
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ from askance.entropy.draws import BinarySampler
 from askance.entropy.thresholds import RESOLUTION, RESOLUTION_BITS, log_ratio, shares_within
 from askance.errors import Unidentifiable
 
-_FINE_BITS = RESOLUTION_BITS - 8
+_FINE_BITS = RESOLUTION_BITS - 8  # what a threshold has beyond its first byte
 _FINE = float(1 << _FINE_BITS)
 # The first comparison is in single precision, on a scale of 0 to 256: its error stays below 1e-4. Whatever is closer
 # to the border than this margin is decided by integers.
 _MARGIN = np.float32(1e-3)
-_STRETCH = 32
+_STRETCH = 32  # bytes: what one vector instruction compares
 
 
 @dataclass(frozen=True)
@@ -94,9 +94,9 @@ class NoisyBit:
     def _binary(self) -> BinarySampler:
         return BinarySampler(np.array([self.low, self.high]))
 
-    def flip(self, told: NDArray[np.uint8], bits: BitSource) -> NDArray[np.uint8]:
+    def flip(self, truths: NDArray[np.uint8], bits: BitSource) -> NDArray[np.uint8]:
         """Draw a bit for each zero or one, as :meth:`draw` does for fractions 0 and 1, only faster."""
-        return self._binary.draw(told.reshape(-1), bits).reshape(told.shape).astype(np.uint8, copy=False)
+        return self._binary.draw(truths.reshape(-1), bits).reshape(truths.shape).astype(np.uint8, copy=False)
 
     def draw(self, values: Floats, bound: float, bits: BitSource) -> NDArray[np.uint8]:
         """Draw a bit for each fraction ``values / bound``; all values lie in [0, bound]."""

@@ -20,10 +20,10 @@ from askance.entropy.bits import BLOCK_BYTES, BitSource
 from askance.entropy.thresholds import RESOLUTION_BITS
 from askance.errors import InvalidInput
 
-_FIRST_BYTE_SHIFT = RESOLUTION_BITS - 8
-_TIE_BYTES = BLOCK_BYTES >> 3  # one answer in 256 ties and needs 8 more bytes: a thirty-second would do
-_FINE_BITS = RESOLUTION_BITS - 32
-_LARGEST_CELL_BITS = 24
+_FIRST_BYTE_SHIFT = RESOLUTION_BITS - 8  # what a threshold has beyond its first byte
+_TIE_BYTES = BLOCK_BYTES >> 3  # one answer in 256 ties and needs 8 more bytes: a 32nd is needed on average, an 8th kept
+_FINE_BITS = RESOLUTION_BITS - 32  # what a threshold has beyond its first word
+_LARGEST_CELL_BITS = 24  # a table of 200 MB; a word's other 8 bits still decide within the cell
 
 
 def code_type(states: int) -> type[np.unsignedinteger] | type[np.signedinteger]:

@@ -51,7 +51,8 @@ def discrete_laplace_variance(scale: Fraction) -> float:
     199.833
     """
     half = 0.5 / float(scale)
-    # q / (1 - q)^2 = 1 / (4 sinh^2(1 / (2 scale))), which keeps its digits for large scales; beyond 350, no noise.
+    # q / (1 - q)^2 = 1 / (4 sinh^2(1 / (2 scale))), which keeps its digits for large scales. Beyond
+    # 350 it is below e^-700, next to the smallest double.
     return 0.5 / math.sinh(half) ** 2 if half < 350 else 0.0
 
 

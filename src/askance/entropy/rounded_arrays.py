@@ -21,11 +21,11 @@ from askance.entropy.rounded_noise import Bounds, NormalPair, rounded_sizes
 Whole = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
-_BITS = 64
+_BITS = 64  # of a word, with which a uniform number begins
 _ALLOWANCE = 1e-8  # of noise of size 1; the errors of doubles add up to less than 1e-9 of it
-_NEAR_ONE = 1e-12
+_NEAR_ONE = 1e-12  # a squared length this near 1 is not known to be below it: doubles are off by some 1e-16
 _SMALL_SQUARE = 1e-4  # below it, an error in the squared length is no longer small beside the length
-_SMALL_UNIFORM = 1e-6
+_SMALL_UNIFORM = 1e-6  # what 64 bits leave open of a logarithm, 2^-64 / u, is 5e-14 here: far below the allowance
 
 
 def rounded_gaussian_array(deviation: Fraction, count: int, source: BitSource) -> Whole:

@@ -18,7 +18,7 @@ from askance.entropy.bits import BitSource
 from askance.entropy.random_bits import RandomIntegers
 
 _PLACES = 30  # digits of a uniform number to begin with; one time in 10^10 or so more are needed
-_SPARE = 10
+_SPARE = 10  # digits beyond these, for fewer than 10^9 roundings in the last one
 _HALF = Decimal("0.5")
 
 Bounds = tuple[Decimal, Decimal]  # of a positive number
@@ -79,7 +79,7 @@ def rounded_gaussian_variance(deviation: Fraction) -> float:
     sigma = float(deviation)
     if sigma > 3:  # the rest is of the order exp(-2 pi^2 9)
         return sigma**2 + 1 / 12
-    # E[z^2] = sum over k >= 1 of (2k - 1) P(|z| >= k)
+    # E[z^2] = sum over k >= 1 of (2k - 1) P(|z| >= k); at 60, twenty deviations out, nothing is left
     return sum((2 * k - 1) * math.erfc((k - 0.5) / (sigma * math.sqrt(2))) for k in range(1, 60))
 
 

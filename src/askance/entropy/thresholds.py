@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 RESOLUTION_BITS = 62  # sums stay inside a signed 64-bit integer
 RESOLUTION = 1 << RESOLUTION_BITS
+_GUARD_BITS = 192  # of exp(epsilon) as an integer: 130 more than counts have, so that rounding is far below one count
+_DIGITS = 120  # of exp(epsilon) in decimal: e^30 has 14 before the point, 192 bits are 58 after it, the rest is spare
 
 
 def exact_counts(probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -61,9 +63,9 @@ def shares_within(epsilon: float, base: list[int]) -> list[int]:
     base : list of int
         The base law, in any unit.
     """
-    scale = 1 << 192
+    scale = 1 << _GUARD_BITS
     with localcontext() as context:
-        context.prec = 120
+        context.prec = _DIGITS
         growth = int((Decimal(epsilon).exp() - 1) * scale) - 1
     whole = scale * sum(base) + growth * min(base)
     return [-(-RESOLUTION * scale * share // whole) for share in base]

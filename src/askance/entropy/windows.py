@@ -21,10 +21,10 @@ from askance.compiled import compiled
 from askance.entropy.bits import BLOCK_BYTES, BitSource
 
 _COINS = BLOCK_BYTES // 8  # one 64-bit word a coin
-_WORDS = BLOCK_BYTES // 4
-_LARGEST_TABLE = 1 << 12  # so many subsets are listed, and one draw chooses among them
+_WORDS = BLOCK_BYTES // 4  # one 32-bit word a number
+_LARGEST_TABLE = 1 << 12  # up to so many subsets are listed and one is drawn: a table that stays in the cache
 
-Told = NDArray[np.bool_]
+Truths = NDArray[np.bool_]
 Whole = NDArray[np.uint32]
 
 
@@ -34,7 +34,7 @@ def row_blocks(rows: int, numbers: int) -> Iterator[slice]:
     return (slice(start, min(start + size, rows)) for start in range(0, rows, size))
 
 
-def coins(heads: int, count: int, bits: BitSource) -> Told:
+def coins(heads: int, count: int, bits: BitSource) -> Truths:
     """Toss coins that are true with probability heads / 2^62."""
     out = np.empty(count, dtype=np.bool_)
     for start in range(0, count, _COINS):
@@ -42,7 +42,7 @@ def coins(heads: int, count: int, bits: BitSource) -> Told:
     return out
 
 
-def uniform_below(bounds: NDArray[np.uint64], kinds: NDArray[np.integer] | Told, bits: BitSource) -> Whole:
+def uniform_below(bounds: NDArray[np.uint64], kinds: NDArray[np.integer] | Truths, bits: BitSource) -> Whole:
     """Draw uniform whole numbers, rows x columns: number (r, c) lies in 0 .. bounds[kinds[r], c] - 1."""
     out = np.empty((kinds.shape[0], bounds.shape[1]), dtype=np.uint32)
     rejected = (1 << 32) % bounds  # so many of 2^32 words are one too many for some outcome
@@ -80,7 +80,7 @@ def _all_subsets(size: int, dim: int, always: tuple[int, ...]) -> Whole:
 def report_windows(
     centred: NDArray[np.float64],
     which: Whole,
-    told: Told,
+    in_window: Truths,
     codes: int,
     width: int,
     bits: BitSource,
@@ -94,21 +94,21 @@ def report_windows(
         The truth, in [-1, 1].
     which : array, n x k
         The columns that are reported.
-    told : array, n
-        Which rows are told by their windows.
+    in_window : array, n
+        Which rows are reported by codes of their windows; the others by codes from anywhere.
     codes, width : int
         How many codes there are, and how many of them make a window.
     reports : array, n x k or n x 2k
         Receives the codes, after the columns where there is room for them.
     """
     bounds = np.repeat(np.array([[codes], [width]], dtype=np.uint64), which.shape[1], axis=1)
-    within = uniform_below(bounds, told, bits)
+    within = uniform_below(bounds, in_window, bits)
     words = bits.block().view(np.uint32)
     if len(words) < within.size:  # only for rows of many thousand numbers
         words = words.copy()  # the source may use its buffer again
     while len(words) < within.size:
         words = np.concatenate([words, bits.block().view(np.uint32)])
-    _place(words, centred, which, told, np.int64(codes - width), within, reports)
+    _place(words, centred, which, in_window, np.int64(codes - width), within, reports)
 
 
 @compiled
@@ -159,7 +159,7 @@ def _collect(picks, always, others, out):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _place(words, centred, which, told, last, within, reports):  # type: ignore[no-untyped-def]
+def _place(words, centred, which, in_window, last, within, reports):  # type: ignore[no-untyped-def]
     # A quadratic spline rounds to three neighbours: the mean is exact, and the variance 1/4 wherever the number lies.
     # Words are spent on rows that do not need them: how long a row takes says nothing about its coin.
     rows, numbers = which.shape
@@ -167,7 +167,7 @@ def _place(words, centred, which, told, last, within, reports):  # type: ignore[
     middle = 0.5 * last
     steps = middle - 0.5  # at -1 and 1 the third neighbour has no weight: every start is among 0 .. last
     for r in range(rows):
-        shown = np.int64(told[r])
+        near = np.int64(in_window[r])
         for i in range(numbers):
             place = middle + steps * centred[r, which[r, i]]
             nearest = np.floor(place + 0.5)
@@ -177,6 +177,6 @@ def _place(words, centred, which, told, last, within, reports):  # type: ignore[
             start -= np.int64(uniform < 0.5 * (off - 0.5) * (off - 0.5))
             start += np.int64(uniform > 1.0 - 0.5 * (off + 0.5) * (off + 0.5))
             start = min(max(start, np.int64(0)), last)  # whatever doubles do, the window lies among the codes
-            reports[r, first_code + i] = np.int64(within[r, i]) + shown * start
+            reports[r, first_code + i] = np.int64(within[r, i]) + near * start
         for i in range(first_code):
             reports[r, i] = which[r, i]

@@ -8,7 +8,9 @@ from askance.errors import Unidentifiable
 
 Sizes = NDArray[np.float64] | NDArray[np.int64]
 
-_CLEAR = 0.05  # share of the proportions' spread that must be left after their noise is taken off
+# Share of the proportions' spread that must be left after their noise is taken off. The noise is known on average only:
+# with less left, the chance in it would decide about the classes.
+_CLEAR = 0.05
 
 
 def class_means(bag_means: Floats, sizes: Sizes, proportions: Floats, noise: Floats | None = None) -> Floats:

@@ -65,10 +65,10 @@ def expectation_maximisation(
     fitted = None
     for _ in range(max_iterations):
         weight = (responsibility * row_weights[:, None]).T.ravel()
-        told = weight > 0  # a classifier should not see copies that cannot be true
+        possible = np.flatnonzero(weight > 0)  # a classifier should not see copies that cannot be true
         fitted = clone(model)
-        rows_told = _safe_indexing(stacked, np.flatnonzero(told))
-        fitted.fit(rows_told, labels[told], **{weight_argument(fitted): weight[told]})
+        named_weight = {weight_argument(fitted): weight[possible]}
+        fitted.fit(_safe_indexing(stacked, possible), labels[possible], **named_weight)
         responsibility, evidence = posterior_weights(class_probabilities(fitted, X, classes), likelihood)
         history.append(float(np.average(np.log(evidence), weights=row_weights)))
         if len(history) > 1 and abs(history[-1] - history[-2]) < tolerance:

@@ -35,8 +35,10 @@ class Solution:
 
 
 _CONVERGED = 1e-9  # remaining distance to the maximum, in standard errors
-_CLOSE_ENOUGH = 1e-10  # standard errors: closer than this a step is trusted without looking once more
-_SHRINKING = 0.1
+_CLOSE_ENOUGH = 1e-10  # standard errors: a step that ends closer than this is taken without evaluating there
+_SHRINKING = 0.1  # distances that fall at least so fast are those of Newton's method near a maximum
+_ROUNDING = 1e-13  # of sums of doubles, relative: some hundred times the rounding of one
+_POOR, _GOOD = 0.1, 0.75  # shares of the predicted gain below which a step was too long, and above which too short
 
 
 def maximise(
@@ -74,7 +76,7 @@ def maximise(
         step, newton = _step(here, scale, radius)
         gain = float(here.gradient @ step - 0.5 * step @ here.information @ step)
         distance = np.sqrt(2 * max(gain, 0.0)) if newton else np.inf
-        noise = 1e-13 * abs(here.value)
+        noise = _ROUNDING * abs(here.value)
         if distance <= _CONVERGED:
             return Solution(theta + step, here, iteration, converged=True, diverged=False)
         # Near the maximum each distance is about the square of the last times a constant, which the last two tell.
@@ -85,13 +87,13 @@ def maximise(
         there = evaluate(theta + step)
         gained = there.value - here.value
         length = float(np.linalg.norm(step * scale))
-        if not np.isfinite(there.value) or (gained < 0.1 * gain and gain > noise):
+        if not np.isfinite(there.value) or (gained < _POOR * gain and gain > noise):
             radius = 0.25 * length
             if not np.isfinite(there.value) or gained <= 0:
                 if radius <= 1e-14 * (1 + float(np.linalg.norm(theta * scale))):
                     return Solution(theta, here, iteration, converged=False, diverged=False)
                 continue
-        elif gained > 0.75 * gain and not newton:
+        elif gained > _GOOD * gain and not newton:
             radius = 2 * length
         elif gained < -noise:
             # The predicted gain is below rounding, and so is what is left to gain.
@@ -112,7 +114,7 @@ def _step(here: Local, scale: Floats, radius: float) -> tuple[Floats, bool]:
     """Maximise the quadratic model inside the trust region; also say whether the plain Newton step fits."""
     values, vectors = np.linalg.eigh(here.information / np.outer(scale, scale))
     gradient = vectors.T @ (here.gradient / scale)
-    floor = 1e-13 * max(float(np.abs(values).max(initial=0.0)), 1e-300)
+    floor = _ROUNDING * max(float(np.abs(values).max(initial=0.0)), 1e-300)
     flat = (np.abs(values) <= floor) & (np.abs(gradient) <= 1e-9 * (1 + np.abs(gradient).max(initial=0.0)))
     if np.all((values > floor) | flat):
         full = np.where(flat, 0.0, gradient / np.where(flat, 1.0, values))
@@ -128,7 +130,7 @@ def _shift_for(values: Floats, gradient: Floats, reach: float) -> float:
     size = float(np.linalg.norm(gradient))
     low = max(0.0, -float(values.min())) + 1e-12 * max(size / reach, 1e-300)
     high = max(0.0, -float(values.min())) + size / reach + 1e-300
-    for _ in range(80):
+    for _ in range(80):  # halvings: more than a double's 53 bits, from any start
         middle = 0.5 * (low + high)
         if np.linalg.norm(gradient / (values + middle)) > reach:
             low = middle

@@ -5,6 +5,13 @@ from numpy.typing import NDArray
 
 from askance.arrays import Floats
 
+_JUST_BELOW = 1e-9  # of a person: a product such as 0.3 * 10 may round to a little less than the whole number meant
+_STATIONARY = 1e-14  # how far a step may still move a proportion where it is at its optimum: rounding
+_SLOPE = 1e-9  # by which a slope may exceed 1 where it may not: what rounding leaves of sums over reports
+_ABSENT = 1e-12  # proportions below are zero: with fewer than 10^12 people such a class has nobody
+_AT_BORDER = 1e-10  # proportions below are left out of Newton steps, unless they want to grow
+_SHORT_OF_BORDER = 0.99  # of the way: a class at exactly zero could not come back
+
 
 def project_to_simplex(point: Floats) -> Floats:
     """Return the nearest vector of non-negative numbers that sum to one.
@@ -32,7 +39,7 @@ def whole_counts(shares: Floats, size: int | NDArray[np.int64]) -> NDArray[np.in
     array([4, 3, 2])
     """
     wanted = shares * np.expand_dims(size, -1)
-    whole = np.floor(wanted + 1e-9).astype(np.int64)
+    whole = np.floor(wanted + _JUST_BELOW).astype(np.int64)
     missing = np.expand_dims(size - whole.sum(axis=-1), -1)
     by_remainder = np.argsort(np.argsort(whole - wanted, axis=-1, kind="stable"), axis=-1)
     counts: NDArray[np.int64] = whole + (by_remainder < missing)
@@ -57,22 +64,19 @@ def mixture_proportions(matrix: Floats, counts: Floats, max_rounds: int = 10_000
     for _ in range(max_rounds):
         gradient = table.T @ (weights / (table @ p))
         # At the optimum the gradient is 1 where p > 0, and at most 1 elsewhere.
-        if np.abs(gradient * p - p).max() < 1e-14 and gradient.max() < 1 + 1e-9:
+        if np.abs(gradient * p - p).max() < _STATIONARY and gradient.max() < 1 + _SLOPE:
             break
         trial = _newton_point(table, weights, p, gradient)
         p = p * gradient if trial is None else trial
         p = p / p.sum()
-    p[p < 1e-12] = 0.0
+    p[p < _ABSENT] = 0.0
     proportions: Floats = p / p.sum()
     return proportions
 
 
 def _newton_point(table: Floats, weights: Floats, p: Floats, gradient: Floats) -> Floats | None:
-    """A Newton step on the classes that are not at the border, if it improves the likelihood.
-
-    A step never goes quite to the border: a class at exactly zero could not come back.
-    """
-    active = (p > 1e-10) | (gradient > 1)
+    """A Newton step on the classes that are not at the border, if it improves the likelihood."""
+    active = (p > _AT_BORDER) | (gradient > 1)
     columns = table[:, active]
     law = table @ p
     hessian = (columns * (weights / law**2)[:, None]).T @ columns
@@ -82,7 +86,7 @@ def _newton_point(table: Floats, weights: Floats, p: Floats, gradient: Floats) -
     falling = step < 0
     room = float((p[active][falling] / -step[falling]).min()) if falling.any() else np.inf
     trial = p.copy()
-    trial[active] = p[active] + min(1.0, 0.99 * room) * step
+    trial[active] = p[active] + min(1.0, _SHORT_OF_BORDER * room) * step
     trial /= trial.sum()
     new_law = table @ trial
     if not np.all(new_law > 0):
