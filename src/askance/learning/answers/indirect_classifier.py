@@ -5,12 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.pipeline import Pipeline
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from askance.arrays import Floats
 from askance.channels.base import LabelChannel
@@ -19,23 +16,25 @@ from askance.channels.labels.finite import Identity
 from askance.engines.base import Engine, running
 from askance.engines.local.engine import LocalEngine
 from askance.engines.sources import ArraySource, RecordSource
-from askance.errors import AskanceWarning, InvalidInput, NotAvailable
+from askance.errors import AskanceWarning, InvalidInput
 from askance.learning.answers.softmax_fit import SoftmaxFit, SoftmaxProblem
+from askance.learning.face.base_learner import check_base_learner
+from askance.learning.face.classes import class_array
 from askance.learning.face.formula import Formula, FormulaColumns
+from askance.learning.face.linear_classifier import LinearClassifier
 from askance.learning.face.linear_parameters import parameter_names
-from askance.learning.face.plain_sklearn import plain_classifier
+from askance.releases.reading import open_release
 from askance.learning.face.release_records import FeatureReader, NumericColumns, checked_columns, records_of
 from askance.learning.face.requested_ridge import checked_ridge
-from askance.learning.face.saving import JsonModel
-from askance.releases.reading import open_release
+from askance.learning.face.scoring import Of, accuracy_from_reports, accuracy_on_truth, asks_for_truth
 from askance.releases.release import Release
-from askance.reports.summary import Summary, standard_errors, summarise
+from askance.reports.summary import Summary, summarise
 from askance.solvers.em import class_probabilities, expectation_maximisation
-from askance.solvers.softmax import posterior, symmetric
+from askance.solvers.softmax import symmetric
 from askance.statistics.base import Records
 
 
-class IndirectClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class IndirectClassifier(LinearClassifier):
     """Logistic or softmax regression from reports instead of labels.
 
     Parameters
@@ -233,10 +232,9 @@ class IndirectClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: ig
     def _keep(self, fit: SoftmaxFit, channel: LabelChannel, names: list[str], intercept: bool, weighted: bool) -> None:
         theta = fit.theta
         rows = theta if len(theta) == 1 else symmetric(theta)
-        self.channel_ = channel
-        self.classes_ = _class_array(channel)
-        self.intercept_ = rows[:, 0].copy() if intercept else np.zeros(len(rows))
-        self.coef_ = rows[:, int(intercept) :].copy()
+        self.channel_, self.guarantee_ = channel, channel.guarantee
+        self.classes_ = class_array(channel.classes)
+        self._keep_rows(rows, intercept)
         self.parameters_ = theta.ravel()
         self.parameter_names_ = parameter_names(channel, names, intercept)
         self.covariance_sandwich_ = fit.sandwich_covariance
@@ -263,7 +261,9 @@ class IndirectClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: ig
         rows = X.shape[0] if hasattr(X, "shape") else len(X)
         channel, codes = self._encode(y, design, rows)
         weights = _weights(sample_weight, np.empty((rows, 0)))
-        _check_base(self.base_estimator)
+        check_base_learner(
+            self.base_estimator, "Expectation-maximisation weights every row by how likely each class is."
+        )
         result = expectation_maximisation(
             self.base_estimator,
             X,
@@ -272,8 +272,8 @@ class IndirectClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: ig
             max_iterations=self.max_iter,
             tolerance=self.tol,
         )
-        self.channel_ = channel
-        self.classes_ = _class_array(channel)
+        self.channel_, self.guarantee_ = channel, channel.guarantee
+        self.classes_ = class_array(channel.classes)
         self.base_estimator_ = result.model
         self.log_likelihood_ = (rows if weights is None else float(weights.sum())) * result.log_likelihood[-1]
         self.n_reports_ = rows
@@ -313,66 +313,24 @@ class IndirectClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: ig
 
     # -- using the model -----------------------------------------------------------------------------
 
-    def decision_function(self, X: Any) -> Floats:
-        """Return log-odds of the second class (n), or one logit for each class (n x K)."""
-        check_is_fitted(self, "classes_")
-        if self.base_estimator is not None:
-            raise NotAvailable("decision_function of a fit with base_estimator", "predict_proba")
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        logits: Floats = X @ self.coef_.T + self.intercept_
-        return logits[:, 0] if logits.shape[1] == 1 else logits
+    def _learner_probabilities(self, X: Any) -> Floats:
+        return class_probabilities(self.base_estimator_, X, len(self.classes_))
 
-    def predict_proba(self, X: Any) -> Floats:
-        """Return the probability of each class, n x K: of the truth, not of the report."""
-        check_is_fitted(self, "classes_")
-        if self.base_estimator is not None:
-            return class_probabilities(self.base_estimator_, X, len(self.classes_))
-        logits = self.decision_function(X)
-        against_first = logits[:, None] if logits.ndim == 1 else logits[:, 1:] - logits[:, :1]
-        return posterior(against_first).probabilities
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the likeliest true class of each row."""
-        check_is_fitted(self, "classes_")
-        if self.base_estimator is None:
-            scores = self.decision_function(X)
-            chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        else:
-            chosen = self.predict_proba(X).argmax(axis=1)
-        predicted: NDArray[Any] = self.classes_[chosen]
-        return predicted
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None, design: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None, design: Any = None, *, of: Of = "reports") -> float:
         """Return an unbiased estimate of the accuracy on the hidden truth, from reports.
 
-        Its mean is the clean accuracy, so model selection needs no true label; a single estimate may
-        leave [0, 1] when reports are few or noisy.
+        Its mean is the clean accuracy, so model selection needs no true label; a single estimate may leave [0, 1] when
+        reports are few or noisy. With ``of="truth"``, y are true labels, and the accuracy is measured on them.
         """
-        predicted = self.predict(X)
-        channel = self.channel_
-        codes = channel.encode_reports(y, design)
-        if len(codes) != len(predicted):
-            raise InvalidInput(f"{len(predicted)} rows of features and {len(codes)} reports", "as many of both")
-        weights = np.ones(len(codes)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-        counts = np.maximum(np.bincount(codes, weights, minlength=channel.matrix.shape[0]), 0.5)
-        told = channel.unbiasing_matrix(counts / counts.sum())
-        index = {label: code for code, label in enumerate(self.classes_.tolist())}
-        chosen = np.array([index[label] for label in predicted.tolist()], dtype=int)
-        return float(np.average(told[chosen, codes], weights=weights))
-
-    @property
-    def standard_errors_(self) -> Floats:
-        """Standard errors of ``parameters_``."""
-        return standard_errors(self.covariance_)
+        chosen = self._chosen(X)
+        if asks_for_truth(of):
+            return accuracy_on_truth(self.classes_[chosen], y, self.classes_, sample_weight)
+        return accuracy_from_reports(chosen, self.channel_.encode_reports(y, design), self.channel_, sample_weight)
 
     def summary(self, level: float = 0.95) -> Summary:
         """Return estimates, standard errors, z, p and intervals as a table."""
         check_is_fitted(self, "classes_")
-        if self.base_estimator is not None:
-            raise NotAvailable(
-                "a summary of a fit with base_estimator: an arbitrary classifier has no standard errors",
-                "base_estimator=None",
-            )
+        self._need_coefficients("a summary", "base_estimator=None: an arbitrary classifier has no standard errors")
         likelihood = [] if self.log_likelihood_ is None else [("log-likelihood", f"{self.log_likelihood_:.4f}")]
         ridge = [("ridge", f"{self.ridge_:.4g}")] if self.ridge_ else []
         facts = (
@@ -380,21 +338,20 @@ class IndirectClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: ig
             ("method", f"{self.method} ({self.covariance_kind_} standard errors)"),
             *likelihood,
             *ridge,
-            ("privacy", str(self.channel_.guarantee)),
         )
         title = f"P({self.classes_[1]}) by logistic regression on hidden answers"
         if len(self.classes_) > 2:
             title = f"Log-odds against {self.classes_.tolist()[0]!r} by softmax regression on hidden answers"
-        return summarise(title, self.parameter_names_, self.parameters_, self.covariance_, level, facts, self.notes_)
-
-    def to_sklearn(self) -> Any:
-        """Return a plain fitted scikit-learn LogisticRegression that predicts the same, for deployment."""
-        check_is_fitted(self, "classes_")
-        if self.base_estimator is not None:
-            raise NotAvailable(
-                "to_sklearn of a fit with base_estimator", "base_estimator=None", "Use base_estimator_ itself."
-            )
-        return plain_classifier(self)
+        return summarise(
+            title,
+            self.parameter_names_,
+            self.parameters_,
+            self.covariance_,
+            level,
+            facts,
+            self.notes_,
+            self.privacy_statement_,
+        )
 
 
 def as_channel(channel: Any) -> Any:
@@ -413,18 +370,3 @@ def _weights(sample_weight: Any, X: Floats) -> Floats | None:
     if weights.min(initial=0.0) < 0:
         raise InvalidInput("negative sample weights", "weights of zero or more")
     return weights
-
-
-def _check_base(base: Any) -> None:
-    last = base[-1] if isinstance(base, Pipeline) else base
-    if not hasattr(last, "predict_proba") or not has_fit_parameter(last, "sample_weight"):
-        raise InvalidInput(
-            f"base_estimator={base!r}",
-            "a classifier with predict_proba whose fit takes sample_weight",
-            "Expectation-maximisation weights every row by how likely each class is.",
-        )
-
-
-def _class_array(channel: LabelChannel) -> NDArray[Any]:
-    kinds = {type(label) for label in channel.classes}
-    return np.array(channel.classes, dtype=None if len(kinds) == 1 else object)

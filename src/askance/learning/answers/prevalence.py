@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from askance.arrays import Floats
@@ -13,21 +12,23 @@ from askance.channels.base import LabelChannel
 from askance.engines.base import Engine, running
 from askance.engines.local.engine import LocalEngine
 from askance.engines.sources import ArraySource
-from askance.errors import AskanceWarning, InvalidInput, Unidentifiable
+from askance.errors import AskanceWarning, InvalidInput, NotAvailable, Unidentifiable
 from askance.learning.answers.indirect_classifier import as_channel
-from askance.learning.face.release_records import NumericColumns, records_of
-from askance.learning.face.saving import JsonModel
+from askance.learning.face.classes import class_array
+from askance.learning.face.estimator import Estimator
 from askance.releases.reading import open_release
+from askance.learning.face.release_records import NumericColumns, records_of
+from askance.learning.face.scoring import Of, asks_for_truth
 from askance.releases.release import Release
 from askance.reports.summary import Summary, standard_errors, summarise
 from askance.solvers.simplex import mixture_proportions, project_to_simplex
 from askance.statistics.base import Records
 from askance.statistics.frequencies import ReportCounts, ReportFrequencies
 
-_ROUNDING = 1e-12
+_ROUNDING = 1e-12  # proportions are worked out to about 1e-14
 
 
-class Prevalence(JsonModel, BaseEstimator):  # type: ignore[misc]
+class Prevalence(Estimator):
     """Proportions of the true classes.
 
     Parameters
@@ -107,8 +108,8 @@ class Prevalence(JsonModel, BaseEstimator):  # type: ignore[misc]
                 if at_border
                 else _likelihood_covariance(channel.matrix, self.proportions_, counts, weighted)
             )
-        self.channel_ = channel
-        self.classes_ = np.array(channel.classes)
+        self.channel_, self.guarantee_ = channel, channel.guarantee
+        self.classes_ = class_array(channel.classes)
         self.n_reports_ = counts.rows
         self.notes_: tuple[str, ...] = ()
         if outside:
@@ -124,15 +125,20 @@ class Prevalence(JsonModel, BaseEstimator):  # type: ignore[misc]
         """The unbiased proportions and their covariance; NaN where no single report determines the truth."""
         classes = len(channel.classes)
         try:
-            told = channel.unbiasing_matrix(counts.law)
+            unbiasing = channel.unbiasing_matrix(counts.law)
         except Unidentifiable:
             # Several designs together may tell what each alone does not; only the likelihood can use that.
             if self.method == "moments" or np.linalg.matrix_rank(channel.matrix) < classes:
                 raise
             return np.full(classes, np.nan), np.full((classes, classes), np.nan)
-        unbiased = told @ (counts.weight / counts.weight.sum())
-        spread = told - unbiased[:, None]
+        unbiased = unbiasing @ (counts.weight / counts.weight.sum())
+        spread = unbiasing - unbiased[:, None]
         return unbiased, (spread * counts.squared_weight) @ spread.T / counts.weight.sum() ** 2
+
+    def score(self, reports: Any, y: Any = None, *, of: Of = "reports") -> float:
+        """Refuse: proportions predict nobody's answer, so there is nothing to score."""
+        asks_for_truth(of)
+        raise NotAvailable("a score of proportions, which predict nobody's answer", "summary() for their errors")
 
     @property
     def standard_errors_(self) -> Floats:
@@ -149,15 +155,11 @@ class Prevalence(JsonModel, BaseEstimator):  # type: ignore[misc]
         """Return proportions, standard errors, z, p and intervals as a table."""
         check_is_fitted(self, "proportions_")
         names = tuple(str(label) for label in self.classes_)
-        facts = (
-            ("reports", f"{self.n_reports_}"),
-            ("method", self.method),
-            ("privacy", str(self.channel_.guarantee)),
-        )
+        facts = (("reports", f"{self.n_reports_}"), ("method", self.method))
         wald = summarise("Proportions of the true answers", names, self.proportions_, self.covariance_, level)
         values = wald.values.copy()
         values[:, 4:6] = np.clip(values[:, 4:6], 0.0, 1.0)
-        return Summary(wald.title, names, values, level, facts, self.notes_)
+        return Summary(wald.title, names, values, level, facts, self.notes_, self.privacy_statement_)
 
 
 def _likelihood_covariance(matrix: Floats, proportions: Floats, counts: ReportCounts, weighted: bool) -> Floats:

@@ -1,6 +1,15 @@
+from askance.learning.face.base_learner import check_base_learner as check_base_learner
+from askance.learning.face.classes import class_array as class_array
+from askance.learning.face.classes import class_codes as class_codes
+from askance.learning.face.engine_choice import refuse_engine as refuse_engine
+from askance.learning.face.estimator import Estimator as Estimator
+from askance.learning.face.estimator import without_errors as without_errors
+from askance.learning.face.figures import drawn as drawn
+from askance.learning.face.figures import intervals_figure as intervals_figure
 from askance.learning.face.formula import Formula as Formula
 from askance.learning.face.formula import FormulaColumns as FormulaColumns
 from askance.learning.face.formula import in_formula as in_formula
+from askance.learning.face.linear_classifier import LinearClassifier as LinearClassifier
 from askance.learning.face.linear_parameters import parameter_names as parameter_names
 from askance.learning.face.plain_sklearn import plain_classifier as plain_classifier
 from askance.learning.face.release_records import FeatureReader as FeatureReader
@@ -8,5 +17,11 @@ from askance.learning.face.release_records import NumericColumns as NumericColum
 from askance.learning.face.release_records import checked_columns as checked_columns
 from askance.learning.face.release_records import records_of as records_of
 from askance.learning.face.requested_ridge import checked_ridge as checked_ridge
+from askance.learning.face.saving import ESTIMATORS as ESTIMATORS
 from askance.learning.face.saving import JsonModel as JsonModel
 from askance.learning.face.saving import load_model as load_model
+from askance.learning.face.scoring import Of as Of
+from askance.learning.face.scoring import accuracy_from_reports as accuracy_from_reports
+from askance.learning.face.scoring import accuracy_on_truth as accuracy_on_truth
+from askance.learning.face.scoring import asks_for_truth as asks_for_truth
+from askance.learning.face.scoring import refuse_score_of_reports as refuse_score_of_reports

@@ -17,7 +17,7 @@ from askance.files.atomic import written_whole
 
 FORMAT = "askance-model"
 VERSION = 1
-_ESTIMATORS = {
+ESTIMATORS = {
     "CountTagger": "askance.learning.counting.count_tagger",
     "IndirectClassifier": "askance.learning.answers.indirect_classifier",
     "IndirectRegressor": "askance.learning.numbers.indirect_regressor",
@@ -29,6 +29,7 @@ _ESTIMATORS = {
 }
 # What a fitted estimator may hold beside arrays and plain values: it has to_dict and from_dict.
 _PARTS = {
+    "Guarantee": "askance.channels.guarantee",
     "BagPosteriorModel": "askance.learning.ratios.bag_posterior",
     "MmdRatios": "askance.learning.ratios.mmd",
 }
@@ -99,17 +100,18 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ReleaseError(f"{path} is not an askance model", "a model written by save")
     version, estimator = content.get("version"), content.get("estimator")
-    if version != VERSION or estimator not in _ESTIMATORS:
+    if version != VERSION or estimator not in ESTIMATORS:
         raise ReleaseError(
             f"{path} holds a {estimator} of format version {version}",
-            f"version {VERSION} and one of {', '.join(_ESTIMATORS)}",
+            f"version {VERSION} and one of {', '.join(ESTIMATORS)}",
             "It was written by another version of askance: upgrade.",
         )
-    kind = getattr(import_module(_ESTIMATORS[estimator]), estimator)
+    kind = getattr(import_module(ESTIMATORS[estimator]), estimator)
     try:
         model = kind(**{name: _decode(value) for name, value in content["parameters"].items()})
         for name, value in content["fitted"].items():
             setattr(model, name, _decode(value))
+        model.fill_in()
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ReleaseError(
             f"{path} is a damaged model ({type(error).__name__}: {error})", remedy="Save it again."

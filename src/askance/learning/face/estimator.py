@@ -1,0 +1,81 @@
+"""The face that all estimators share.
+
+==================================  ====================================================================================
+``fit``, ``fit_release``            from arrays, and from a release of the estimator's kind on any engine
+``score(..., of="reports")``        an estimate of performance on the hidden truth, or a refusal; ``of="truth"`` where
+                                    the truth is known (:mod:`~askance.learning.face.scoring`)
+``summary()``                       a :class:`~askance.reports.Summary`, with privacy in it
+``guarantee_``                      the privacy of what was learned from: kept, saved and shown
+``save``, ``askance.load_model``    JSON, read for ever
+``report(path)``, ``plot(ax)``      a page with figures, and the first figure alone
+==================================  ====================================================================================
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from askance.arrays import Floats
+from askance.channels.guarantee import Guarantee
+from askance.files.targets import check_target, write_text
+from askance.learning.face.figures import drawn, intervals_figure
+from askance.learning.face.saving import JsonModel
+from askance.reports.estimator_page import estimator_page
+from askance.reports.estimator_report import EstimatorReport, ReportFigure
+from askance.reports.summary import Summary
+
+
+class Estimator(JsonModel, BaseEstimator):  # type: ignore[misc]
+    """What all estimators have in common beyond scikit-learn's own contract."""
+
+    # None only in a model that an earlier version saved without it.
+    guarantee_: Guarantee | None
+
+    @property
+    def privacy_statement_(self) -> str:
+        """The privacy of what this was learned from, in a sentence."""
+        check_is_fitted(self)
+        if self.guarantee_ is not None:
+            return str(self.guarantee_)
+        return getattr(self, "privacy_", "not recorded: the model was saved by an earlier version")
+
+    def summary(self, level: float = 0.95) -> Summary:
+        """Return what was learned as a table, with its privacy."""
+        raise NotImplementedError
+
+    def conf_int(self, level: float = 0.95) -> Any:
+        """Return the ends of the intervals of all estimates as a data frame."""
+        return self.summary(level).to_frame()[["lower", "upper"]]
+
+    def figures(self) -> tuple[ReportFigure, ...]:
+        """Return the figures that show what was learned, the most telling first; here estimates with intervals."""
+        return (intervals_figure(self.summary()),)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the first figure on matplotlib axes, made anew if none are given, and return them."""
+        return drawn(self.figures()[0], ax)
+
+    def report(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write a self-contained HTML page: estimates, figures, privacy, and how to make it again."""
+        check_is_fitted(self)
+        kind, summary = type(self).__name__, self.summary()
+        repeat = f"import askance\n\n{self!r}.fit(...).report({Path(path).name!r})"
+        made = EstimatorReport(
+            summary.title, summary, kind, self.guarantee_, figures=self.figures(), how_to_repeat=repeat
+        )
+        check_target(Path(path), overwrite=overwrite)
+        write_text(Path(path), estimator_page(made))
+
+    def fill_in(self) -> None:
+        """Give a model that an earlier version saved what that version did not keep."""
+        if not hasattr(self, "guarantee_"):
+            self.guarantee_ = getattr(getattr(self, "channel_", None), "guarantee", None)
+
+
+def without_errors(parameters: Floats) -> Floats:
+    """Return the covariance of estimates that have no standard errors: unknown everywhere."""
+    return np.full((len(parameters),) * 2, np.nan)

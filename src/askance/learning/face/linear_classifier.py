@@ -1,0 +1,103 @@
+"""Linear classifiers: what decision, prediction and probability mean, once for all of them."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from askance.arrays import Floats
+from askance.errors import NotAvailable
+from askance.learning.face.estimator import Estimator
+from askance.learning.face.plain_sklearn import plain_classifier
+from askance.reports.summary import standard_errors
+from askance.solvers.softmax import posterior
+
+
+class LinearClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
+    """A classifier with ``coef_`` and ``intercept_``, or with a learner of somebody else's in their place.
+
+    Two classes have one row of coefficients, the log-odds of the second; more have a row for each. A fit by a learner
+    has no ``coef_``: it predicts by probabilities, and has neither standard errors nor a plain linear counterpart.
+    """
+
+    classes_: NDArray[Any]
+    coef_: Floats
+    intercept_: Floats
+    parameters_: Floats
+    covariance_: Floats | None
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the log-odds of the second class (n), or one score for each class (n x K): of the truth."""
+        check_is_fitted(self, "classes_")
+        self._need_coefficients("decision_function", "predict_proba")
+        scores: Floats = self._rows(X) @ self.coef_.T + self.intercept_
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probability of each class, n x K: of the truth, not of the report."""
+        check_is_fitted(self, "classes_")
+        return self._probabilities(self.decision_function(X)) if self._is_linear else self._learner_probabilities(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the likeliest true class of each row."""
+        predicted: NDArray[Any] = self.classes_[self._chosen(X)]
+        return predicted
+
+    def to_sklearn(self) -> Any:
+        """Return a plain fitted scikit-learn LogisticRegression that predicts the same, for deployment."""
+        check_is_fitted(self, "classes_")
+        self._need_coefficients("to_sklearn", "the fitted learner itself")
+        return plain_classifier(self)
+
+    @property
+    def standard_errors_(self) -> Floats:
+        """Standard errors of ``parameters_``."""
+        check_is_fitted(self, "classes_")
+        self._need_coefficients("standard errors", "a linear model")
+        if self.covariance_ is None:
+            raise NotAvailable(f"standard errors ({self._why_no_errors()})", "a fit that has them")
+        return standard_errors(self.covariance_)
+
+    # -- what a classifier may do otherwise ------------------------------------------------------------
+
+    @property
+    def _is_linear(self) -> bool:
+        return hasattr(self, "coef_")
+
+    def _rows(self, X: Any) -> Floats:
+        """Features as fit took them."""
+        return np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
+
+    def _probabilities(self, scores: Floats) -> Floats:
+        """What decision_function means as probabilities: softmax."""
+        against_first = scores[:, None] if scores.ndim == 1 else scores[:, 1:] - scores[:, :1]
+        return posterior(against_first).probabilities
+
+    def _learner_probabilities(self, X: Any) -> Floats:
+        """Probabilities by the learner that stands in for a linear model."""
+        raise NotImplementedError
+
+    def _why_no_errors(self) -> str:
+        """Why covariance_ is None."""
+        return "this fit has none"
+
+    # -- shared ------------------------------------------------------------------------------------------
+
+    def _chosen(self, X: Any) -> NDArray[np.int64]:
+        """The place of each row's likeliest class."""
+        check_is_fitted(self, "classes_")
+        if not self._is_linear:
+            return self.predict_proba(X).argmax(axis=1)
+        scores = self.decision_function(X)
+        return (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
+
+    def _need_coefficients(self, what: str, instead: str) -> None:
+        if not self._is_linear:
+            raise NotAvailable(f"{what} of a fit by a learner that is not linear", instead)
+
+    def _keep_rows(self, theta: Floats, intercept: bool) -> None:
+        """Keep coefficients (rows x features, intercept first if there is one)."""
+        self.intercept_ = theta[:, 0].copy() if intercept else np.zeros(len(theta))
+        self.coef_ = theta[:, int(intercept) :].copy()

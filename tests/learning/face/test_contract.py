@@ -1,0 +1,113 @@
+"""One contract for all estimators, as laws that enumerate them."""
+
+import inspect
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, clone
+
+import askance as ask
+from askance.errors import NotAvailable
+from askance.learning.face import ESTIMATORS, Estimator
+from askance.reports import Summary
+from estimator_examples import EXAMPLES
+
+every_estimator = pytest.mark.parametrize("name", EXAMPLES)
+
+
+def test_every_estimator_has_an_example_and_no_public_one_is_left_out():
+    public = {name for name in ask.__all__ if inspect.isclass(v := getattr(ask, name)) and issubclass(v, BaseEstimator)}
+    assert set(EXAMPLES) == set(ESTIMATORS) == public
+
+
+@every_estimator
+def test_it_has_the_face(name):
+    kind = getattr(ask, name)
+    assert issubclass(kind, Estimator)
+    for method in ("fit", "fit_release", "score", "summary", "conf_int", "plot", "report", "save", "figures"):
+        assert callable(getattr(kind, method)), method
+        assert getattr(kind, method).__doc__, method
+    assert "engine" in inspect.signature(kind.fit_release).parameters
+    assert inspect.signature(kind.score).parameters["of"].kind is inspect.Parameter.KEYWORD_ONLY
+
+
+@every_estimator
+def test_privacy_is_kept_and_shown(name):
+    example = EXAMPLES[name]()
+    guarantee = example.fitted.guarantee_
+    assert isinstance(guarantee, ask.Guarantee)
+    summary = example.fitted.summary(*example.summary)
+    assert isinstance(summary, Summary)
+    assert summary.privacy == str(guarantee) == example.fitted.privacy_statement_
+    assert str(guarantee) in str(summary)
+    assert str(guarantee) in summary.to_dict()["privacy"]
+    assert "<table" in summary._repr_html_() or not summary.names
+    assert isinstance(summary.to_frame(), pd.DataFrame)
+    if name != "CountTagger":  # counts of an annotator protect nobody
+        assert math.isfinite(guarantee.epsilon)
+
+
+@every_estimator
+def test_a_saved_model_is_the_same_model(name, tmp_path):
+    example = EXAMPLES[name]()
+    example.fitted.save(tmp_path / "model.json")
+    again = ask.load_model(tmp_path / "model.json")
+    assert type(again) is type(example.fitted)
+    assert again.guarantee_ == example.fitted.guarantee_
+    assert str(again.summary(*example.summary)) == str(example.fitted.summary(*example.summary))
+    if example.new is not None:
+        np.testing.assert_array_equal(again.predict(example.new), example.fitted.predict(example.new))
+
+
+@every_estimator
+def test_fit_release_learns_what_fit_learns(name, tmp_path):
+    example = EXAMPLES[name]()
+    fitted = clone(example.fitted).fit_release(example.release, **example.release_arguments)
+    assert fitted.guarantee_ == example.fitted.guarantee_
+    example.release.write(tmp_path / "release")
+    read = clone(example.fitted).fit_release(str(tmp_path / "release"), **example.release_arguments)
+    assert str(read.summary(*example.summary)) == str(fitted.summary(*example.summary))
+
+
+@every_estimator
+def test_fit_release_refuses_another_kind_of_release(name):
+    other = "CountTagger" if name != "CountTagger" else "Prevalence"
+    with pytest.raises(ask.AskanceError, match="Release"):
+        clone(EXAMPLES[name]().fitted).fit_release(EXAMPLES[other]().release)
+
+
+@every_estimator
+def test_score_is_about_the_truth_or_refused(name):
+    example = EXAMPLES[name]()
+    known = None if example.truth is None else example.fitted.score(*example.truth, of="truth")
+    if example.scored is not None:
+        assert example.fitted.score(*example.scored) == pytest.approx(known, abs=0.1)
+    else:
+        with pytest.raises(NotAvailable, match="score"):
+            example.fitted.score(*(example.truth or (example.new, None)))
+    with pytest.raises(ask.InvalidInput, match="of='noise'"):
+        example.fitted.score(*(example.scored or example.truth or (None,)), of="noise")
+
+
+@every_estimator
+def test_classes_are_as_they_came(name):
+    example = EXAMPLES[name]()
+    if name not in ("CountTagger", "IndirectRegressor"):
+        assert example.fitted.classes_.tolist() == [0, 1]
+
+
+@every_estimator
+def test_it_writes_a_page_with_its_figure(name, tmp_path):
+    example = EXAMPLES[name]()
+    path = tmp_path / "page.html"
+    example.fitted.report(path)
+    page = path.read_text(encoding="utf-8")
+    assert name in page
+    assert "<svg" in page
+    assert "<script" not in page
+    assert "Privacy" in page
+    assert example.fitted.plot().has_data()
+    with pytest.raises(ask.ReleaseError, match="exists already"):
+        example.fitted.report(path)
