@@ -23,10 +23,10 @@ from askance.learning.face.classes import class_array
 from askance.learning.face.formula import Formula, FormulaColumns
 from askance.learning.face.linear_classifier import LinearClassifier
 from askance.learning.face.linear_parameters import parameter_names
-from askance.releases.reading import open_release
 from askance.learning.face.release_records import FeatureReader, NumericColumns, checked_columns, records_of
 from askance.learning.face.requested_ridge import checked_ridge
 from askance.learning.face.scoring import Of, accuracy_from_reports, accuracy_on_truth, asks_for_truth
+from askance.releases.reading import open_release
 from askance.releases.release import Release
 from askance.reports.summary import Summary, summarise
 from askance.solvers.em import class_probabilities, expectation_maximisation

@@ -16,9 +16,9 @@ from askance.errors import AskanceWarning, InvalidInput, NotAvailable, Unidentif
 from askance.learning.answers.indirect_classifier import as_channel
 from askance.learning.face.classes import class_array
 from askance.learning.face.estimator import Estimator
-from askance.releases.reading import open_release
 from askance.learning.face.release_records import NumericColumns, records_of
 from askance.learning.face.scoring import Of, asks_for_truth
+from askance.releases.reading import open_release
 from askance.releases.release import Release
 from askance.reports.summary import Summary, standard_errors, summarise
 from askance.solvers.simplex import mixture_proportions, project_to_simplex

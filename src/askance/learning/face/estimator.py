@@ -24,7 +24,7 @@ from askance.channels.guarantee import Guarantee
 from askance.files.targets import check_target, write_text
 from askance.learning.face.figures import drawn, intervals_figure
 from askance.learning.face.saving import JsonModel
-from askance.reports.estimator_page import estimator_page
+from askance.reports.estimator_html import estimator_page
 from askance.reports.estimator_report import EstimatorReport, ReportFigure
 from askance.reports.summary import Summary
 

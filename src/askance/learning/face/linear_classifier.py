@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from askance.arrays import Floats
+from askance.arrays import Floats, Integers
 from askance.errors import NotAvailable
 from askance.learning.face.estimator import Estimator
 from askance.learning.face.plain_sklearn import plain_classifier
@@ -85,13 +85,13 @@ class LinearClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
 
     # -- shared ------------------------------------------------------------------------------------------
 
-    def _chosen(self, X: Any) -> NDArray[np.int64]:
+    def _chosen(self, X: Any) -> Integers:
         """The place of each row's likeliest class."""
         check_is_fitted(self, "classes_")
         if not self._is_linear:
-            return self.predict_proba(X).argmax(axis=1)
+            return np.asarray(self.predict_proba(X).argmax(axis=1))
         scores = self.decision_function(X)
-        return (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(scores > 0, dtype=np.int64) if scores.ndim == 1 else np.asarray(scores.argmax(axis=1))
 
     def _need_coefficients(self, what: str, instead: str) -> None:
         if not self._is_linear:
