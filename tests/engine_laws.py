@@ -220,7 +220,7 @@ class EngineLaws:
         rows = 140_000
         large = ask.read_release(split_release(tmp_path / "large", 7, survey(rows)))
         source = records_of(large, "cheated", NumericColumns(("age",)), None)
-        looked_at = engine.reduce(FeatureMoments(1, True), engine.look(source, 5000))
+        looked_at = engine.reduce(FeatureMoments(1, True), engine.sample(source, 5000))
         assert 2500 <= looked_at.rows <= 10_000
         assert abs(looked_at.second[0, 1] / looked_at.rows - 44) < 1.5  # the mean age, ten standard errors wide
         # Another look is another start, and the solver promises to stop within 1e-6 standard errors of the maximum.
@@ -232,7 +232,7 @@ class EngineLaws:
     def test_what_is_held_has_the_same_sums(self, engine, releases, parts):
         release = releases[parts]
         source = records_of(release, "cheated", NumericColumns(("age", "income")), "w")
-        held = engine.hold(source)
+        held = engine.cache(source)
         assert held.num_rows == sum(part.num_rows for part in held.partitions()) == release.num_rows
         statistic = FeatureMoments(2, True)
         found = engine.reduce(statistic, held)

@@ -16,7 +16,8 @@ from distributed import Client, LocalCluster
 
 import askance as ask
 from askance.engines.base import Engine, engine_from, running
-from askance.engines.dask.engine import DaskEngine, HeldSource
+from askance.engines.dask.cached import CachedRecords
+from askance.engines.dask.engine import DaskEngine
 from askance.engines.local.engine import LocalEngine
 from askance.learning.face.release_records import NumericColumns, records_of
 from askance.releases.partition import FilePartition
@@ -72,9 +73,9 @@ def test_rows_in_memory_are_not_sent(engine):
 
 
 def test_records_stay_on_the_workers_that_read_them(engine, client, source):
-    held = engine.hold(source)
-    assert isinstance(held, HeldSource)
-    assert engine.hold(held) is held
+    held = engine.cache(source)
+    assert isinstance(held, CachedRecords)
+    assert engine.cache(held) is held
     assert len(held.partitions()) == 2  # one for each thread, whatever the number of parts
     engine.reduce(FeatureMoments(2, True), held)
     keys = {part.batches.key for part in held.partitions()}
@@ -86,13 +87,13 @@ def test_records_stay_on_the_workers_that_read_them(engine, client, source):
 
 def test_what_does_not_fit_is_read_again_in_every_pass(client, source):
     small = DaskEngine(client, memory_share=1e-6)
-    assert small.hold(source) is source
+    assert small.cache(source) is source
     fitted = FITS["marginal"](source.release, small)
     assert_same_numbers(fitted, reference("marginal"))
 
 
 def test_a_look_keeps_every_so_many_th_record_of_what_is_held(engine, source):
-    looks = [engine.look(engine.hold(source), 600), engine.look(source, 600)]
+    looks = [engine.sample(engine.cache(source), 600), engine.sample(source, 600)]
     for look in looks:
         assert look.num_rows == sum(len(part.load()) for part in look.partitions())
         assert engine.reduce(FeatureMoments(2, True), look).rows == look.num_rows
@@ -117,7 +118,7 @@ def test_bytes_moved_in_a_pass_do_not_grow_with_the_data(engine, client, cluster
     passes, moved = 20, {}
     for rows in (50_000, 200_000):
         release = ask.read_release(split_release(tmp_path / str(rows), rows // 1000, survey(rows)))
-        held = engine.hold(ages(release))
+        held = engine.cache(ages(release))
         statistic = FeatureMoments(2, True)
         engine.reduce(statistic, held)  # the reading is over now
         before = bytes_moved(client, cluster)
@@ -148,7 +149,7 @@ class Deadly(FeatureMoments):
 @pytest.mark.parametrize("held", [False, True], ids=["read", "held"])
 def test_a_worker_killed_in_the_middle_makes_no_difference(engine, client, source, tmp_path, held):
     before = set(client.nthreads())
-    summed = engine.hold(source) if held else source
+    summed = engine.cache(source) if held else source
     found = engine.reduce(Deadly(2, True, marker=str(tmp_path / "killed")), summed)
     expected = LocalEngine().reduce(FeatureMoments(2, True), source)
     assert (tmp_path / "killed").exists()
@@ -195,14 +196,14 @@ def test_a_cluster_that_goes_away_is_a_clear_error(source):
 
 
 def test_a_cluster_without_workers_does_not_keep_us_waiting(source, monkeypatch):
-    monkeypatch.setattr("askance.engines.dask.engine._SECONDS_BETWEEN_LOOKS", 0.2)
+    monkeypatch.setattr("askance.engines.dask.engine._SECONDS_BETWEEN_CHECKS", 0.2)
     scheduler = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
     with (
         LocalCluster(n_workers=1, processes=False, scheduler_kwargs=scheduler) as small,
         Client(small, set_as_default=False) as client,
     ):
         engine = DaskEngine(client)
-        held = engine.hold(source)
+        held = engine.cache(source)
         assert engine.reduce(FeatureMoments(2, True), held).rows == source.num_rows
         (worker,) = small.workers.values()
         small.sync(worker.close)
@@ -211,7 +212,7 @@ def test_a_cluster_without_workers_does_not_keep_us_waiting(source, monkeypatch)
 
 
 def test_an_unreachable_scheduler_is_named(monkeypatch):
-    monkeypatch.setattr("askance.engines.dask.engine._SECONDS_TO_CONNECT", 0.5)
+    monkeypatch.setattr("askance.engines.dask.cluster._SECONDS_TO_CONNECT", 0.5)
     with pytest.raises(ask.AskanceError, match=f"no Dask scheduler answers at {NOWHERE}"):
         engine_from(f"dask:{NOWHERE}")
 

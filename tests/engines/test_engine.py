@@ -8,9 +8,10 @@ import pytest
 import askance as ask
 from askance.engines.base import engine_from
 from askance.engines.local.engine import LocalEngine
-from askance.engines.sources import ArraySource, concatenate, held_in_memory, thinned
+from askance.engines.sources import ArraySource, cached_in_memory, concatenate, thinned
 from askance.statistics.base import Records
 from askance.statistics.features import FeatureMoments
+from statistic_examples import EXAMPLES, close
 
 
 class Parts:
@@ -105,10 +106,10 @@ def test_a_sample_is_spread_over_the_whole():
 
 def test_what_fits_is_read_once():
     parts = Parts(split(data(), [100, 200]))
-    held = held_in_memory(parts, 10**6)
+    held = cached_in_memory(parts, 10**6)
     np.testing.assert_array_equal(held.data.features, data().features)
     assert parts.reads == 3
-    assert held_in_memory(parts, 100) is parts
+    assert cached_in_memory(parts, 100) is parts
     assert len(concatenate([data(3, weighted=False), data(0, weighted=False)])) == 3
 
 
@@ -119,3 +120,11 @@ def test_engines_by_name():
     for wrong in ("cluster", "local:host", 3):
         with pytest.raises(ask.InvalidInput, match="engine="):
             engine_from(wrong)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("name", [name for name, (_, batch) in EXAMPLES.items() if isinstance(batch(0), Records)])
+def test_every_statistic_is_the_same_however_rows_are_split(name, threads):
+    statistic, batch = EXAMPLES[name]
+    records = batch(500, seed=1)
+    close(LocalEngine(threads).reduce(statistic, ArraySource(records, 37)), statistic.observe(records))

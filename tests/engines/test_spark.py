@@ -18,7 +18,8 @@ import pytest
 import askance as ask
 from askance.engines.base import engine_from
 from askance.engines.local.engine import LocalEngine
-from askance.engines.spark.engine import SparkEngine, spark_release
+from askance.engines.spark.engine import SparkEngine
+from askance.engines.spark.rows import spark_release
 from askance.learning.face.release_records import NumericColumns, records_of
 from askance.releases.header import Covariate, Header, Question
 from askance.statistics.features import FeatureMoments
@@ -83,8 +84,8 @@ def test_what_is_held_is_let_go(engine, folder):
     cached = engine.session.sparkContext._jsc.getPersistentRDDs
     gc.collect()
     before = cached().size()
-    held = engine.hold(records_of(ask.read_release(folder), "cheated", NumericColumns(("age",)), None))
-    assert engine.hold(held) is held
+    held = engine.cache(records_of(ask.read_release(folder), "cheated", NumericColumns(("age",)), None))
+    assert engine.cache(held) is held
     assert cached().size() == before + 1
     del held
     gc.collect()
@@ -117,14 +118,14 @@ def _all(scala_sequence):
 def test_bytes_of_an_iteration_do_not_grow_with_the_records(engine, tmp_path):
     from pyspark import cloudpickle
 
-    from askance.engines.arrow_rows import ReadBlocks, Sum
+    from askance.engines.spark.workers import ReadBlocks, Sum
 
     statistic = SoftmaxScore(np.zeros((1, 3)), ask.Warner(0.85).matrix, "marginal", True)
     assert len(cloudpickle.dumps(Sum(statistic, ReadBlocks()))) < 2000  # what goes to a task
     moved, read = {}, {}
     for rows in (6000, 60_000):
         release = ask.read_release(split_release(tmp_path / str(rows), 7, survey(rows)))
-        held = engine.hold(records_of(release, "cheated", NumericColumns(("age", "income")), None))
+        held = engine.cache(records_of(release, "cheated", NumericColumns(("age", "income")), None))
         moved[rows], read[rows] = moved_by(engine, lambda: engine.reduce(statistic, held))  # noqa: B023
     assert read[60_000] > 9 * read[6000] > 9 * 6000 * 16  # the records were there, and were summed where they are
     assert abs(moved[60_000] - moved[6000]) < 500
@@ -271,7 +272,7 @@ def test_at_the_command_line(folder):
 
 def test_a_worker_that_dies_is_replaced(engine, folder, tmp_path):
     source = records_of(ask.read_release(folder), "cheated", NumericColumns(()), None)
-    for number, records in enumerate((source, engine.hold(source))):
+    for number, records in enumerate((source, engine.cache(source))):
         marker = tmp_path / str(number)
         assert engine.reduce(Dying(str(marker)), records) == source.num_rows
         assert marker.exists()

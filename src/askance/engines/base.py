@@ -1,7 +1,8 @@
 """Where sums run.
 
-An engine has four verbs. ``reduce`` sums a statistic over a source; ``hold`` and ``look`` bring records, or an evenly
-spread part of them, near to where they will be summed again and again; ``map`` runs small jobs where the data are.
+An engine has four verbs. ``reduce`` sums a statistic over a source; ``cache`` and ``sample`` bring records, or an
+evenly spread part of them, near to where they will be summed again and again; ``map`` runs small jobs where the data
+are.
 Only parameters, sums and descriptions of partitions travel; records stay.
 """
 
@@ -33,11 +34,11 @@ class Engine(Protocol):
     def reduce(self, statistic: Statistic[Batch, Value], source: Source[Batch]) -> Value:
         """Return the sum over every partition."""
 
-    def hold(self, source: RecordSource) -> RecordSource:
+    def cache(self, source: RecordSource) -> RecordSource:
         """Keep the records where they will be summed, if they fit: an iterative fit then reads no file twice."""
 
-    def look(self, source: RecordSource, rows: int) -> RecordSource:
-        """Return, and hold, about ``rows`` records spread evenly over a source."""
+    def sample(self, source: RecordSource, rows: int) -> RecordSource:
+        """Return, and cache, about ``rows`` records spread evenly over a source."""
 
     def map(self, jobs: Sequence[Job[Value]]) -> list[Value]:
         """Run jobs and return their results in order."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -10,8 +10,8 @@ from askance.errors import InvalidInput
 from askance.releases.partition import TablePartition
 from askance.statistics.base import Records
 
-PARTITION_ROWS = 1 << 16
-_PARTS_LOOKED_AT = 16
+PARTITION_ROWS = 1 << 16  # a few megabytes at tens of columns: enough work for a task, little memory for a thread
+_PARTS_OF_A_SAMPLE = 16  # reading a partition has its price; so many, evenly spread, see what changes along a data set
 
 
 Batch = TypeVar("Batch", covariant=True)
@@ -86,32 +86,32 @@ class ThinnedPartition:
         return -(-self.part.num_rows // self.stride)
 
     def load(self) -> Records:
-        whole = self.part.load()
-        every = slice(None, None, self.stride)
-        weights = None if whole.weights is None else whole.weights[every].copy()
-        return Records(whole.features[every].copy(), whole.codes[every].copy(), weights)
+        return self.part.load().every(self.stride)
+
+
+Part = TypeVar("Part", bound=SourcePartition[Records])
 
 
 @dataclass(frozen=True, eq=False)
-class ThinnedSource:
-    """A cheap look at the whole: some records of some partitions, spread evenly."""
+class Parts(Generic[Part]):
+    """Records in given parts."""
 
-    parts: tuple[ThinnedPartition, ...]
+    parts: tuple[Part, ...]
 
     @property
     def num_rows(self) -> int:
         return sum(part.num_rows for part in self.parts)
 
-    def partitions(self) -> tuple[ThinnedPartition, ...]:
+    def partitions(self) -> tuple[Part, ...]:
         return self.parts
 
 
-def thinned(source: RecordSource, rows: int) -> ThinnedSource:
-    """Return about ``rows`` records spread evenly over a source."""
+def thinned(source: RecordSource, rows: int) -> Parts[ThinnedPartition]:
+    """Return about ``rows`` records spread evenly over a source: some records of some of its partitions."""
     parts = source.partitions()
-    chosen = [parts[i] for i in np.linspace(0, len(parts) - 1, min(len(parts), _PARTS_LOOKED_AT)).astype(int)]
+    chosen = [parts[i] for i in np.linspace(0, len(parts) - 1, min(len(parts), _PARTS_OF_A_SAMPLE)).astype(int)]
     stride = max(1, sum(part.num_rows for part in chosen) // rows)
-    return ThinnedSource(tuple(ThinnedPartition(part, stride) for part in chosen))
+    return Parts(tuple(ThinnedPartition(part, stride) for part in chosen))
 
 
 def concatenate(parts: Sequence[Records]) -> Records:
@@ -124,15 +124,14 @@ def concatenate(parts: Sequence[Records]) -> Records:
     )
 
 
-def held_in_memory(source: RecordSource, limit_bytes: int) -> RecordSource:
+def cached_in_memory(source: RecordSource, limit_bytes: int) -> RecordSource:
     """Read a source once for all if it fits in ``limit_bytes``: iterative fits then read no file twice."""
     if isinstance(source, ArraySource) or not source.num_rows:
         return source
     parts = source.partitions()
     first = next(part for part in parts if part.num_rows)
     records = first.load()
-    bytes_a_row = sum(array.nbytes for array in records if array is not None) / len(records)
-    if bytes_a_row * source.num_rows > limit_bytes:
+    if records.nbytes / len(records) * source.num_rows > limit_bytes:
         return source
     return ArraySource(concatenate([records if part is first else part.load() for part in parts]))
 

@@ -4,6 +4,7 @@ A statistic is a recipe for a sum over records. ``empty`` is the neutral element
 batch, ``merge`` the sum of two; so rows may be split in any way, over threads, files or machines.
 """
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -43,10 +44,21 @@ class Records(NamedTuple):
     def __len__(self) -> int:
         return int(self.codes.shape[0])
 
+    @property
+    def nbytes(self) -> int:
+        """How many bytes the arrays take."""
+        return sum(array.nbytes for array in self if array is not None)
+
     def rows(self, start: int, stop: int) -> "Records":
         """Return the records of a range of rows, without copying."""
         weights = None if self.weights is None else self.weights[start:stop]
         return Records(self.features[start:stop], self.codes[start:stop], weights)
+
+    def every(self, stride: int, first: int = 0) -> "Records":
+        """Return a copy of every ``stride``-th record, beginning with number ``first``."""
+        rows = slice(first, None, stride)
+        weights = None if self.weights is None else self.weights[rows].copy()
+        return Records(self.features[rows].copy(), self.codes[rows].copy(), weights)
 
 
 class Statistic(Protocol[Batch, Value]):
@@ -60,3 +72,11 @@ class Statistic(Protocol[Batch, Value]):
 
     def merge(self, first: Value, second: Value) -> Value:
         """The sum over both; associative and commutative."""
+
+
+def merged(statistic: Statistic[Any, Value], sums: Iterable[Value]) -> Value:
+    """Return the sum of sums, merged in their order."""
+    total = statistic.empty()
+    for value in sums:
+        total = statistic.merge(total, value)
+    return total

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from askance.engines.base import Job
-from askance.engines.sources import RecordSource, Source, SourcePartition, held_in_memory, thinned
+from askance.engines.sources import RecordSource, Source, SourcePartition, cached_in_memory, thinned
 from askance.statistics.base import Statistic
 
 Batch = TypeVar("Batch")
@@ -36,11 +36,11 @@ class LocalEngine:
     progress: bool = False
     memory: int = 1 << 28
 
-    def hold(self, source: RecordSource) -> RecordSource:
-        return held_in_memory(source, self.memory)
+    def cache(self, source: RecordSource) -> RecordSource:
+        return cached_in_memory(source, self.memory)
 
-    def look(self, source: RecordSource, rows: int) -> RecordSource:
-        return self.hold(thinned(source, rows))
+    def sample(self, source: RecordSource, rows: int) -> RecordSource:
+        return self.cache(thinned(source, rows))
 
     def map(self, jobs: Sequence[Job[Value]]) -> list[Value]:
         with self._bar(len(jobs)) as advance, ThreadPoolExecutor(self.threads or available_cores()) as pool:

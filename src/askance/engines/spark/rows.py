@@ -7,8 +7,8 @@ from typing import Any, ClassVar, NoReturn
 
 import pyarrow as pa
 
-from askance.engines.arrow_rows import TableOfRows
 from askance.engines.spark.errors import clear_errors
+from askance.engines.spark.workers import TableOfRows
 from askance.errors import InvalidInput
 from askance.releases.header import Header
 from askance.releases.partition import Partition

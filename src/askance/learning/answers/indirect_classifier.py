@@ -187,7 +187,7 @@ class IndirectClassifier(LinearClassifier):
         source = records_of(release, question, reader, weight)
         self.feature_names_in_ = np.array(reader.names, dtype=object)
         self.n_features_in_ = len(reader.names)
-        held, names = engine.hold(source), list(reader.names)
+        held, names = engine.cache(source), list(reader.names)
         return self._fit_source(held, channel, engine, names, intercept, weight is not None)
 
     def _read_as(

@@ -67,7 +67,7 @@ class SoftmaxProblem:
         reports = engine.reduce(ReportFrequencies(self.channel.matrix.shape[0]), source)
         if not reports.weight.sum() > 0:
             raise InvalidInput("sample weights that sum to zero", "some record with positive weight")
-        look = engine.look(source, _LOOK_ROWS) if source.num_rows > 2 * _LOOK_ROWS else source
+        look = engine.sample(source, _LOOK_ROWS) if source.num_rows > 2 * _LOOK_ROWS else source
         columns = len(self.feature_names)
         geometry = Geometry.of(look, engine, columns, self.intercept)
         if look is not source and geometry.collinear(self.feature_names):

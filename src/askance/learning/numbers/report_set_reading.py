@@ -46,7 +46,7 @@ class WaveReader:
             if formula is not None:
                 outcome, chosen = self._plain_formula(formula)
             source = records_of(release, asked, NumericColumns(()), weight)
-            return self.of_rows(channel, engine.hold(source), outcome, chosen)
+            return self.of_rows(channel, engine.cache(source), outcome, chosen)
         if not isinstance(channel, PrivateNumber):
             raise InvalidInput(
                 f"the question {asked!r} is hidden by {channel!r}",
@@ -64,7 +64,7 @@ class WaveReader:
             reader = FormulaColumns.learn(Formula(formula), release, engine)
             if not reader.intercept and self.intercept:
                 raise InvalidInput(f"the formula {formula!r} without an intercept", "fit_intercept=False")
-        held = engine.hold(records_of(release, asked, reader, weight))
+        held = engine.cache(records_of(release, asked, reader, weight))
         moments = engine.reduce(FeatureMoments(len(reader.names), intercept=True), held)
         if not moments.weight > 0:
             raise InvalidInput("a release without rows of positive weight", "at least one report")

@@ -99,7 +99,7 @@ class PublicFeatures:
         """A part of large data, spread evenly; small data as they are."""
         if self.rows <= 2 * _LOOK_ROWS:
             return self
-        return PublicFeatures(self.engine.look(self.source, _LOOK_ROWS), self.engine, self.mean, self.intercept)
+        return PublicFeatures(self.engine.sample(self.source, _LOOK_ROWS), self.engine, self.mean, self.intercept)
 
     def root_mean_square(self, theta: Floats) -> float:
         """Of the score, at the parameters of which it is largest."""

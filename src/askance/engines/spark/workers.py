@@ -1,6 +1,6 @@
 """What Spark's Python workers do: functions from Arrow batches to Arrow batches, small to send and without data.
 
-Rows come in three kinds, each with a reader: descriptions of partitions, held blocks of records, and rows of a table.
+Rows come in three kinds, each with a reader: descriptions of partitions, cached blocks of records, and rows of a table.
 A result is one row, with a sum, or with the error that stopped it: an error that is raised on purpose comes back as a
 value, so that Spark neither tries again in vain nor buries the message in a stack trace.
 """
@@ -22,7 +22,7 @@ from askance.errors import AskanceError
 from askance.releases.declared_columns import conform_columns
 from askance.releases.header import Header
 from askance.releases.partition import TablePartition
-from askance.statistics.base import Records, Statistic
+from askance.statistics.base import Records, Statistic, merged
 
 Batch = TypeVar("Batch")
 Value = TypeVar("Value")
@@ -63,7 +63,7 @@ def read_parts(batches: Batches) -> Iterator[Any]:
 
 @dataclass(frozen=True)
 class ReadBlocks:
-    """Records of held blocks; every so many-th of them."""
+    """Records of cached blocks; every so many-th of them."""
 
     stride: int = 1
 
@@ -133,10 +133,7 @@ class Sum(Generic[Batch, Value]):
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         def total() -> Value:
-            value = self.statistic.empty()
-            for batch in self.read(batches):
-                value = self.statistic.merge(value, self.statistic.observe(batch))
-            return value
+            return merged(self.statistic, map(self.statistic.observe, self.read(batches)))
 
         yield _result(total, batches)
 
@@ -149,15 +146,7 @@ class Merge(Generic[Value]):
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         rows = [row for batch in batches for row in batch.to_pylist()]
-        yield _result(lambda: merged(self.statistic, rows), batches)
-
-
-def merged(statistic: Statistic[Any, Value], rows: Iterable[Any]) -> Value:
-    """The sum of results, or the first of their errors."""
-    total = statistic.empty()
-    for value in values(rows):
-        total = statistic.merge(total, value)
-    return total
+        yield _result(lambda: merged(self.statistic, values(rows)), batches)
 
 
 def values(rows: Iterable[Any]) -> Iterator[Any]:
@@ -179,7 +168,7 @@ def run_jobs(batches: Batches) -> Iterator[pa.RecordBatch]:
 
 
 @dataclass(frozen=True)
-class Hold:
+class ToBlocks:
     """Records as blocks: their arrays as bytes, a few megabytes in a row."""
 
     read: Reader
@@ -198,7 +187,7 @@ def _gathered(all_records: Iterator[Records]) -> Iterator[Records]:
     for records in all_records:
         if len(records):
             waiting.append(records)
-        if sum(array.nbytes for one in waiting for array in one if array is not None) >= _BLOCK_BYTES:
+        if sum(one.nbytes for one in waiting) >= _BLOCK_BYTES:
             yield concatenate(waiting)
             waiting = []
     if waiting:
