@@ -70,11 +70,6 @@ class Estimator(JsonModel, BaseEstimator):  # type: ignore[misc]
         check_target(Path(path), overwrite=overwrite)
         write_text(Path(path), estimator_page(made))
 
-    def fill_in(self) -> None:
-        """Give a model that an earlier version saved what that version did not keep."""
-        if not hasattr(self, "guarantee_"):
-            self.guarantee_ = getattr(getattr(self, "channel_", None), "guarantee", None)
-
 
 def without_errors(parameters: Floats) -> Floats:
     """Return the covariance of estimates that have no standard errors: unknown everywhere."""

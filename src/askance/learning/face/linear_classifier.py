@@ -42,7 +42,8 @@ class LinearClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the likeliest true class of each row."""
-        predicted: NDArray[Any] = self.classes_[self._chosen(X)]
+        chosen = self._chosen(X)
+        predicted: NDArray[Any] = self.classes_[chosen]
         return predicted
 
     def to_sklearn(self) -> Any:

@@ -75,6 +75,11 @@ class JsonModel:
             raise ReleaseError(f"{path} holds a {type(model).__name__}", f"a {cls.__name__}")
         return model
 
+    def fill_in(self) -> None:
+        """Give a model that an earlier version saved what that version did not keep."""
+        if not hasattr(self, "guarantee_"):
+            self.guarantee_ = getattr(getattr(self, "channel_", None), "guarantee", None)
+
 
 def load_model(path: str | os.PathLike[str]) -> Any:
     """Read a fitted model that ``save`` wrote.
