@@ -16,7 +16,7 @@ from askance.channels.attributes.noise_law import GaussianCoordinate, LaplaceCoo
 from askance.entropy import rounded_arrays
 from askance.entropy.bits import GeneratorBits, system_bits
 from askance.entropy.rounded_arrays import rounded_gaussian_array, rounded_laplace_array
-from askance.planning.auditing.exact_noise import exact_noise_level
+from askance.planning.auditing.exact_noise import exact_law_level
 
 NOISE = {
     "normal": (ask.GaussianNoise(0.5, dim=2), stats.norm(scale=0.5)),
@@ -57,13 +57,13 @@ def test_the_level_of_laplace_noise_is_exact():
     assert channel.guarantee.epsilon == pytest.approx(5.0)
     assert channel.guarantee.delta == 0
     for law in channel.laws:
-        assert law.epsilon == pytest.approx(exact_noise_level(law), rel=1e-9)
+        assert law.epsilon == pytest.approx(exact_law_level(law), rel=1e-9)
 
 
 @pytest.mark.parametrize("sigma", [0.2, 1.0, 7.0])
 def test_the_level_of_normal_noise_is_that_of_its_integral(sigma):
     law = GaussianCoordinate(sigma, (0.0, 1.0), 1e-5)
-    assert law.epsilon == pytest.approx(exact_noise_level(law), rel=1e-6)
+    assert law.epsilon == pytest.approx(exact_law_level(law), rel=1e-6)
     assert gaussian_delta(sigma, gaussian_epsilon(sigma, 1e-5)) == pytest.approx(1e-5, rel=1e-6)
 
 

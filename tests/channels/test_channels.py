@@ -443,7 +443,7 @@ def test_golden_specs_are_read_for_ever():
         ({"channel": "warner", "q": 0.8}, "warner has no parameter q.*p, classes"),
         ({"channel": "warner"}, "no parameters.*p"),
         ({"channel": "warner", "p": 0.5}, "same probability"),
-        ({"channel": "design-per-row"}, "designs=None"),
+        ({"channel": "design-per-row"}, "no parameters.*designs"),
         ({"channel": "design-per-row", "designs": {"a": {"channel": "nope"}}}, "unknown channel 'nope'"),
     ],
     ids=str,

@@ -157,7 +157,7 @@ def test_everything_is_checked_before_anything_is_drawn():
         ({}, "no designs.*at least one"),
         ({"a": 3}, "'a': 3.*finite channels"),
         ({1: Warner(0.8)}, "names with finite channels"),
-        ({"a": Warner(0.8), "b": Identity([0, 1])}, r"'b' has the classes \(0, 1\).*\('no', 'yes'\)"),
+        ({"a": Warner(0.8), "b": Identity([0, 1])}, r"'b' has the classes 0, 1.*'no', 'yes'"),
         ({"a": Warner(0.8), "b": Warner(0.8, classes=("yes", "no"))}, "the same classes in every design"),
         ([("a", Warner(0.8))], "a mapping"),
         (None, "a mapping"),

@@ -48,7 +48,7 @@ def test_the_weights_of_ranks_keep_the_level_in_integers(epsilon):
 
 def laws_given_proposals(channel, truths, seed):
     """P(proposal i is chosen | truth) in units of 2^-62, for the proposals that a seed gives: truths x proposals."""
-    weights = channel._selection.counts.tolist()
+    weights = channel.selection.counts.tolist()
     one = GeneratorBits(np.random.default_rng(seed))
     proposals = _draws(_normals(), channel.proposals * (channel.dim + 1), one).reshape(-1, channel.proposals).T
     codes = [tuple(codes) for codes in proposals[:, : channel.dim].tolist()]
@@ -68,7 +68,7 @@ def laws_given_proposals(channel, truths, seed):
 @pytest.mark.parametrize(("dim", "proposals", "best"), [(1, 2, 1), (1, 6, 2), (2, 4, 1), (2, 24, 7), (3, 64, 32)])
 def test_every_choice_has_one_of_two_weights_whatever_the_truth(dim, proposals, best):
     channel = PrivUnit(dim, 1.5, proposals=proposals, best=best)
-    choice, seen = channel._selection, set()
+    choice, seen = channel.selection, set()
     axis = np.eye(dim)[0]
     truths = [0 * axis, axis, -axis, np.ones(dim), -np.ones(dim), np.full(dim, 1e-9), np.linspace(-1, 0.3, dim)]
     for seed in range(6):
@@ -85,7 +85,7 @@ def test_every_choice_has_one_of_two_weights_whatever_the_truth(dim, proposals, 
 
 def test_rounds_share_epsilon():
     channel = PrivUnit(2, 3.0, proposals=8, best=2, rounds=2)
-    choice = channel._selection
+    choice = channel.selection
     assert choice.level == pytest.approx(3.0, rel=1e-12)
     assert math.log(choice.high / choice.low) == pytest.approx(1.5, rel=1e-12)
     # Opposite truths disagree about both rounds, so that the product of the two ratios is reached.
@@ -167,7 +167,7 @@ def test_rounds_help_where_the_largest_of_512_is_too_small():
 
 def law_of_one_number(channel, truth):
     """P(code) of a channel for one number and one round, by integration over the lifted coordinate."""
-    choice = channel._selection
+    choice = channel.selection
     along = truth / channel.radius
     g = np.linspace(-8.5, 8.5, 16 * 17 * 16 + 1)  # sixteen points in a step of a report
     lifted, weights = np.polynomial.hermite_e.hermegauss(60)
@@ -185,7 +185,7 @@ def test_every_cell_of_reports_about_one_number(truth):
     channel = PrivUnit(1, 3.0, proposals=8, best=1)
     law = law_of_one_number(channel, truth)
     assert law.sum() == pytest.approx(1, abs=1e-6)
-    assert 16 * channel._selection.mean * truth == pytest.approx(law @ (np.arange(255) - 127), abs=1e-4)
+    assert 16 * channel.selection.mean * truth == pytest.approx(law @ (np.arange(255) - 127), abs=1e-4)
     draws = 200_000
     reports = channel.simulate(np.full((draws, 1), truth), np.random.default_rng(31))
     assert reports.shape == (draws,)

@@ -116,8 +116,8 @@ def test_huge_bounds_do_not_overflow():
 @pytest.mark.parametrize("mechanism", ["coordinate", "per-value"])
 def test_what_is_no_number_would_decide_no_bit_for_certain(mechanism):
     channel = ask.PrivateRow(COLUMNS, 1.0, mechanism)
-    spoiled = np.full((20_000, channel._hidden.dim), np.nan)
-    reports = channel._hidden._draw(spoiled, GeneratorBits(np.random.default_rng(0)))
+    spoiled = np.full((20_000, channel.inner.dim), np.nan)
+    reports = channel.inner.draw(spoiled, GeneratorBits(np.random.default_rng(0)))
     ones = reports % 2 if mechanism == "coordinate" else reports
     assert 0 < ones.mean() < 0.5
 

@@ -36,7 +36,7 @@ def truths_of(channel):
 
 def law_by_hand(channel, truth):
     """P(code | truth) from the log-odds t alone, in the order of codes."""
-    t = channel._bit.epsilon
+    t = channel.bit.epsilon
     keep = 1 / (1 + math.exp(-t))
     law = []
     for i in range(channel.dim):
@@ -89,7 +89,7 @@ def test_values_outside_are_clipped_and_counted():
 def worst_ratio(channel, values):
     """The largest ratio of probabilities of one report, exactly, over all pairs of truths from a grid."""
     a, b = (grid.ravel() for grid in np.meshgrid(values, values))
-    ones = channel._bit.thresholds(channel._fractions(a, b))
+    ones = channel.bit.thresholds(channel._fractions(a, b))
     laws = [[(2**62 - p, p) for p in row] for row in ones.tolist()]
     worst = Fraction(1)
     for bits in product((0, 1), repeat=3):
@@ -106,7 +106,7 @@ TINY = np.array([1e-300, 1e-20, 2.0**-31, 2.0**-27, 1.0000001 * 2.0**-26.5, 2.0*
 @pytest.mark.parametrize("calibration", ["tight", "paper"])
 def test_the_level_is_that_of_the_worst_report_and_pair_of_truths(epsilon, signed, calibration):
     channel = TripleRelease(2, epsilon, signed, calibration)
-    low, high = channel._bit.low, channel._bit.high
+    low, high = channel.bit.low, channel.bit.high
     claimed = Fraction(high**2 * (2**61 if signed else high), low**3)
     positive = np.concatenate([[0.0], TINY, np.linspace(0.04, 1, 25), [1 - 2.0**-53]])
     values = np.concatenate([-positive, positive]) if signed else positive
@@ -120,12 +120,12 @@ def test_the_level_is_that_of_the_worst_report_and_pair_of_truths(epsilon, signe
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0, 10.0])
 def test_log_odds_are_those_of_the_accounting(epsilon):
-    tight, signed = TripleRelease(3, epsilon)._bit.epsilon, TripleRelease(3, epsilon, signed=True)._bit.epsilon
+    tight, signed = TripleRelease(3, epsilon).bit.epsilon, TripleRelease(3, epsilon, signed=True).bit.epsilon
     assert tight == pytest.approx(epsilon / 3, rel=1e-9)
     assert 2 * signed + math.log((1 + math.exp(signed)) / 2) == pytest.approx(epsilon, rel=1e-9)
     assert epsilon / 3 < signed < 0.4 * epsilon
     paper = TripleRelease(3, epsilon, calibration="paper")
-    assert paper._bit.epsilon == pytest.approx(epsilon / 2, rel=1e-9)
+    assert paper.bit.epsilon == pytest.approx(epsilon / 2, rel=1e-9)
     assert paper.guarantee.epsilon == pytest.approx(1.5 * epsilon, rel=1e-9)
     both = TripleRelease(3, epsilon, signed=True, calibration="paper").guarantee.epsilon
     assert both == pytest.approx(epsilon + math.log((1 + math.exp(epsilon / 2)) / 2), rel=1e-9)
@@ -134,7 +134,7 @@ def test_log_odds_are_those_of_the_accounting(epsilon):
 def test_a_flip_less_would_break_the_level():
     """The grid notices a threshold that is one unit too low."""
     channel = TripleRelease(2, 1.0, signed=True)
-    low = channel._bit.low - 512
+    low = channel.bit.low - 512
     exact = Fraction((2**62 - low) ** 2 * 2**61, low**3)
     assert exact > worst_ratio(channel, np.array([-1.0, 0.0, 1.0]))
     assert float(exact) > math.e * (1 - 1e-12)

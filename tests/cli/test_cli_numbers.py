@@ -378,12 +378,12 @@ class TestAudit:
         assert design["means"] > 5
 
     def test_a_channel_that_lies_ends_with_1(self, released, capsys, monkeypatch):
-        honest = ask.PrivateNumber._draw
+        honest = ask.PrivateNumber.draw
 
         def lies(self: Any, truth: Any, bits: Any) -> Any:
             return honest(ask.PrivateNumber(self.lower, self.upper, 2 * self.epsilon), truth, bits)
 
-        monkeypatch.setattr(ask.PrivateNumber, "_draw", lies)
+        monkeypatch.setattr(ask.PrivateNumber, "draw", lies)
         code, out, _ = run(capsys, "audit", "study.toml", "--draws", "50000", "--error-rate", "1e-9")
         assert code == 1
         assert "FAILED" in out

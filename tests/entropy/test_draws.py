@@ -162,10 +162,10 @@ def test_the_alias_table_holds_the_counts_exactly(outcomes, tables, concentratio
         assert not any(weights[outcomes:])
 
 
-@pytest.mark.parametrize("name", [n for n, c in EXAMPLES.items() if isinstance(c._sampler, AliasSampler)])
+@pytest.mark.parametrize("name", [n for n, c in EXAMPLES.items() if isinstance(c.sampler, AliasSampler)])
 def test_the_tables_of_every_channel_hold_its_counts(name):
     channel = EXAMPLES[name]
-    sampler, classes = channel._sampler, len(channel.classes)
+    sampler, classes = channel.sampler, len(channel.classes)
     for truth in range(0, classes, max(1, classes // 7)):
         shared = sampler.table.shape[0] == 1
         weights = alias_weights(sampler, 0 if shared else truth, len(channel.report_labels) + 1)
@@ -220,7 +220,7 @@ def test_next_to_a_border_the_first_word_decides_alone(offset):
 @pytest.mark.parametrize("name", ["rr-2", "rr-3-strings", "finite-5x7", "rr-300"])
 @pytest.mark.parametrize("size", [0, 1, 16383, 16384, 16385, 57344, 57345, 70000])
 def test_block_borders_are_seamless(name, size):
-    sampler = EXAMPLES[name]._sampler
+    sampler = EXAMPLES[name].sampler
     classes = len(EXAMPLES[name].classes)
     truth = (np.arange(size) % classes).astype(code_type(classes))
     whole = sampler.draw(truth, GeneratorBits(np.random.default_rng(5)))

@@ -46,3 +46,62 @@ def test_every_listed_name_loads_and_no_module_stands_in_its_way(package):
     for name in getattr(listed, "__all__", []):
         assert hasattr(listed, name)
         assert f"{package}.{name}" not in FILES, f"the module {package}.{name} would hide the name"
+
+
+# Private by its name, but documented, or without any public door. Of our own names none is here.
+NOT_OURS = {
+    "_asdict": "documented of named tuples",
+    "_fields": "documented of named tuples",
+    "_replace": "documented of named tuples",
+    "_source_stamp": "numba has no setting for what makes cached code out of date",
+    "_active_spark_context": "pyspark does not say otherwise whether another thread has a context",
+    "_gateway": "pyspark does not say otherwise whether Java runs already",
+}
+OWN_OBJECTS = {"self", "cls", "super()", "type(self)"}
+
+
+def defined_by_classes(tree):
+    """The names that classes give their objects: methods, fields, and what is set on an object."""
+    for owner in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
+        for part in ast.walk(owner):
+            if isinstance(part, ast.FunctionDef):
+                yield part.name
+            elif isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store):
+                yield part.attr
+            elif isinstance(part, ast.keyword):  # vars(self).update(_given=...)
+                yield str(part.arg)
+        for part in owner.body:
+            targets = part.targets if isinstance(part, ast.Assign) else [getattr(part, "target", None)]
+            yield from (target.id for target in targets if isinstance(target, ast.Name))
+
+
+# Functions and constants of a module are left out: one that happens to have the name of a foreign attribute would
+# hide that the attribute is foreign.
+PRIVATES = {
+    package: {
+        name
+        for module, tree in TREES.items()
+        if package_of(module) == package
+        for name in defined_by_classes(tree)
+        if name.startswith("_")
+    }
+    for package in PACKAGES
+}
+
+
+@pytest.mark.parametrize("module", FILES)
+def test_no_private_attribute_is_read_across_a_border(module):
+    own = PRIVATES[package_of(module)]
+    elsewhere = set().union(*(names for package, names in PRIVATES.items() if package != package_of(module)))
+    for node in ast.walk(TREES[module]):
+        if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
+            where = f"{module}, line {node.lineno}: {ast.unparse(node)}"
+            assert node.attr in own or node.attr in NOT_OURS, f"{where} is defined elsewhere: ask by a public name"
+            # Where another package has the name, too, only an object's own attribute is surely not the other's.
+            unsure = node.attr in elsewhere and ast.unparse(node.value) not in OWN_OBJECTS
+            assert not unsure, f"{where} has the name of another package's attribute: make it public or rename it"
+
+
+def test_every_exception_for_a_private_attribute_is_used():
+    read = {node.attr for tree in TREES.values() for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    assert set(NOT_OURS) <= read

@@ -87,7 +87,7 @@ class FlipsLess(ask.Warner):
     """Declares p, draws with another."""
 
     @cached_property
-    def _sampler(self) -> Sampler:
+    def sampler(self) -> Sampler:
         return BinarySampler(np.ascontiguousarray(ask.Warner(self.p + 0.01).counts[1]))
 
 
@@ -95,7 +95,7 @@ class LeavesLastClassUnprotected(ask.RandomizedResponse):
     """Protects every class but the last, as a sampler that stops one short would."""
 
     @cached_property
-    def _sampler(self) -> Sampler:
+    def sampler(self) -> Sampler:
         counts = self.counts.copy()
         counts[:, -1] = 0
         counts[-1, -1] = RESOLUTION

@@ -71,9 +71,9 @@ def test_what_is_wanted_of_the_estimates_is_what_simulation_gives(name: str) -> 
     rows = AuditedRows(channel)
     for truth in rows.extreme_truths:
         row = rows.truths[truth]
-        estimates = rows.estimates(channel.simulate(np.tile(row, (4000, 1)), rng))
-        assert estimates.shape == (4000, len(rows.quantities))
-        z = (estimates.mean(axis=0) - rows.wanted(row)) / (estimates.std(axis=0) / math.sqrt(4000))
+        estimates = channel.estimates(channel.simulate(np.tile(row, (4000, 1)), rng))
+        assert estimates.shape == (4000, len(channel.estimated))
+        z = (estimates.mean(axis=0) - channel.expected(row)) / (estimates.std(axis=0) / math.sqrt(4000))
         assert np.abs(z).max() < 6
 
 
@@ -138,16 +138,16 @@ class TellsTooMuch(KeepsItsPromise, ask.WindowRelease):
 class DrawsWithAnotherCoin(ask.WindowRelease):
     """Declares one law, and draws from another that tells 3% more."""
 
-    def _draw(self, truth: Any, bits: Any) -> Any:
+    def draw(self, truth: Any, bits: Any) -> Any:
         other = ask.WindowRelease(self.dim, self.epsilon, self.k, self.always)
         vars(other)["law"] = replace(self.law, told=int(self.law.told * 1.03))
-        return other._draw(truth, bits)
+        return other.draw(truth, bits)
 
 
 class FlipsLess(ask.PerValueFlip):
     """Declares one flip probability, and draws with a smaller one."""
 
-    def _told(self, values: Any, bits: Any) -> Any:
+    def _draw_bits(self, values: Any, bits: Any) -> Any:
         return NoisyBit(int(self.bit.low * 0.9)).draw(np.asarray(values, dtype=float), self.bound, bits)
 
 
@@ -176,8 +176,8 @@ class BiasedProducts(ask.WindowRelease):
 class LeaksTheTruth(ask.PrivateNumber):
     """Its estimates are right in the mean; but the last bit of a code says on which side of the middle the truth is."""
 
-    def _draw(self, truth: Any, bits: Any) -> Any:
-        codes = super()._draw(truth, bits)
+    def draw(self, truth: Any, bits: Any) -> Any:
+        codes = super().draw(truth, bits)
         above = (truth[:, 0] > self.centre).astype(codes.dtype)
         return codes - codes % 2 + above
 
@@ -202,8 +202,8 @@ class AlwaysWindow(KeepsItsPromise, ask.PrivateNumber):
 class LeavesOneColumnOpen(ask.PerValueFlip):
     """Protects every value but the last, as a sampler that stops one short would."""
 
-    def _draw(self, truth: Any, bits: Any) -> Any:
-        reports = super()._draw(truth, bits)
+    def draw(self, truth: Any, bits: Any) -> Any:
+        reports = super().draw(truth, bits)
         reports[:, -1] = truth[:, -1] > self.bound / 2
         return reports
 
@@ -240,7 +240,7 @@ def test_channels_that_lie_are_caught(channel: Any, problem: str) -> None:
 
 def test_a_row_whose_mechanism_lies_is_caught() -> None:
     row = ask.PrivateRow(COLUMNS, 3.0, "window")
-    vars(row)["_hidden"] = DrawsWithAnotherCoin(3, 3.0)
+    vars(row)["inner"] = DrawsWithAnotherCoin(3, 3.0)
     audited = ask.audit(row, draws=400_000).designs[0]
     assert not audited.passed
     assert {"age", "income", "value"} & {fault.quantity for fault in audited.faults}

@@ -6,6 +6,11 @@ from askance.channels.alphabet import subtract_first as subtract_first
 from askance.channels.base import LabelChannel as LabelChannel
 from askance.channels.base import ReportChannel as ReportChannel
 from askance.channels.base import Spec as Spec
+from askance.channels.channel import Channel as Channel
+from askance.channels.channel import Prepared as Prepared
+from askance.channels.channel import ReportTables as ReportTables
+from askance.channels.channel import Truth as Truth
+from askance.channels.channel import refuse_design as refuse_design
 from askance.channels.columns import NOT_ARROW as NOT_ARROW
 from askance.channels.columns import as_column as as_column
 from askance.channels.columns import some_rows as some_rows
@@ -17,7 +22,9 @@ from askance.channels.layouts import Fields as Fields
 from askance.channels.layouts import Layout as Layout
 from askance.channels.layouts import Numbers as Numbers
 from askance.channels.layouts import Reports as Reports
+from askance.channels.layouts import is_arrow as is_arrow
 from askance.channels.region_counts import RegionCounts as RegionCounts
+from askance.channels.specs import EVERY_CHANNEL as EVERY_CHANNEL
 from askance.channels.specs import FEATURE_CHANNELS as FEATURE_CHANNELS
 from askance.channels.specs import FINITE_CHANNELS as FINITE_CHANNELS
 from askance.channels.specs import channel_from_spec as channel_from_spec

@@ -1,8 +1,9 @@
 """How the reports about vectors are kept: a few whole numbers, or bits, a person, in as little room as they need."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,25 +15,38 @@ from askance.errors import InvalidInput
 Reports = NDArray[np.unsignedinteger]
 
 
-class Layout(Protocol):
+class Layout(ABC):
     """The shape of a report in memory and in a file."""
 
     @property
+    @abstractmethod
     def arrow_type(self) -> pa.DataType:
         """The type of a column of reports."""
 
-    def check(self, reports: Any) -> Reports:
+    @abstractmethod
+    def check(self, reports: Any) -> NDArray[Any]:
         """Return reports as an array of the right shape and type, or say what is wrong with them."""
 
-    def to_arrow(self, reports: Reports) -> pa.Array:
-        """Pack reports for a file."""
+    @abstractmethod
+    def packed(self, reports: NDArray[Any]) -> NDArray[Any]:
+        """Return checked reports in the bytes that a file has of them."""
 
-    def from_arrow(self, column: pa.Array | pa.ChunkedArray) -> Reports:
+    @abstractmethod
+    def from_arrow(self, column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
         """Unpack what :meth:`to_arrow` packed."""
+
+    def to_arrow(self, reports: NDArray[Any]) -> pa.Array:
+        """Pack checked reports for a file."""
+        packed = self.packed(reports)
+        return pa.Array.from_buffers(self.arrow_type, len(packed), [None, pa.py_buffer(packed)])
+
+    def read(self, reports: Any) -> NDArray[Any]:
+        """Unpack the reports of a file, or check those in memory."""
+        return self.from_arrow(reports) if is_arrow(reports) else self.check(reports)
 
 
 @dataclass(frozen=True)
-class Fields:
+class Fields(Layout):
     """A few whole numbers: field j holds one of 0 .. states[j] - 1.
 
     One field is a column of integers, and an array of shape (n,). Several are bytes of fixed width, and an array of
@@ -81,9 +95,8 @@ class Fields:
             )
         return np.ascontiguousarray(array, dtype=self.dtype)
 
-    def to_arrow(self, reports: Reports) -> pa.Array:
-        packed = np.ascontiguousarray(reports, dtype=self.dtype)
-        return pa.Array.from_buffers(self.arrow_type, len(packed), [None, pa.py_buffer(packed)])
+    def packed(self, reports: Reports) -> Reports:
+        return np.ascontiguousarray(reports, dtype=self.dtype)
 
     def from_arrow(self, column: pa.Array | pa.ChunkedArray) -> Reports:
         flat = _bytes_of(column, self.arrow_type).view(self.dtype)
@@ -91,10 +104,14 @@ class Fields:
 
 
 @dataclass(frozen=True)
-class Bits:
+class Bits(Layout):
     """A row of bits, eight to a byte in a file; an array of zeros and ones, n x count, in memory."""
 
     count: int
+
+    @property
+    def states(self) -> tuple[int, ...]:
+        return (2,) * self.count
 
     @cached_property
     def arrow_type(self) -> pa.DataType:
@@ -110,9 +127,8 @@ class Bits:
             raise InvalidInput(f"reports up to {array.max()}", "zeros and ones")
         return np.ascontiguousarray(array, dtype=np.uint8)
 
-    def to_arrow(self, reports: Reports) -> pa.Array:
-        packed = np.packbits(reports, axis=1)
-        return pa.Array.from_buffers(self.arrow_type, len(packed), [None, pa.py_buffer(packed)])
+    def packed(self, reports: Reports) -> Reports:
+        return np.packbits(reports, axis=1)
 
     def from_arrow(self, column: pa.Array | pa.ChunkedArray) -> Reports:
         packed = _bytes_of(column, self.arrow_type).reshape(-1, self.arrow_type.byte_width)
@@ -120,8 +136,7 @@ class Bits:
 
     def ones(self, reports: Any) -> tuple[int, NDArray[np.int64]]:
         """Return how many reports there are, and how many ones each of their columns has."""
-        packed_already = hasattr(reports, "combine_chunks") or hasattr(reports, "buffers")
-        column = reports if packed_already else self.to_arrow(self.check(reports))
+        column = reports if is_arrow(reports) else self.to_arrow(self.check(reports))
         packed = _bytes_of(column, self.arrow_type).reshape(-1, self.arrow_type.byte_width)
         # Each byte is counted as it is; what its eight bits are is looked up once for each of 256 values.
         seen = np.zeros((packed.shape[1], 256), np.int64)
@@ -131,7 +146,7 @@ class Bits:
 
 
 @dataclass(frozen=True)
-class Numbers:
+class Numbers(Layout):
     """Numbers in double precision: an array of shape (n, count)."""
 
     count: int
@@ -148,9 +163,8 @@ class Numbers:
             )
         return array
 
-    def to_arrow(self, reports: NDArray[Any]) -> pa.Array:
-        packed = self.check(reports)
-        return pa.Array.from_buffers(self.arrow_type, len(packed), [None, pa.py_buffer(packed)])
+    def packed(self, reports: NDArray[Any]) -> NDArray[Any]:
+        return np.ascontiguousarray(reports, dtype="<f8")
 
     def from_arrow(self, column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
         return self.check(_bytes_of(column, self.arrow_type).view("<f8").reshape(-1, self.count))
@@ -161,6 +175,11 @@ def _count_bytes(packed, seen):  # type: ignore[no-untyped-def]
     for i in range(packed.shape[0]):
         for j in range(packed.shape[1]):
             seen[j, packed[i, j]] += 1
+
+
+def is_arrow(reports: Any) -> bool:
+    """Whether reports come as a file keeps them."""
+    return isinstance(reports, pa.Array | pa.ChunkedArray)
 
 
 def _bytes_of(column: pa.Array | pa.ChunkedArray, wanted: pa.DataType) -> NDArray[np.uint8]:

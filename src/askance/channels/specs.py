@@ -56,15 +56,16 @@ VECTOR_CHANNELS: tuple[type[RowMechanism], ...] = (
     SampledCoordinates,
 )
 FEATURE_CHANNELS: tuple[type[FeatureChannel], ...] = (StateFlip, GaussianNoise, LaplaceNoise, PerCoordinate)
-_EVERY_CHANNEL: tuple[type[ChannelValue], ...] = (
+EVERY_CHANNEL: tuple[type[ChannelValue], ...] = (
     *FINITE_CHANNELS,
     *VECTOR_CHANNELS,
     PrivateRow,
     RegionCounts,
     *FEATURE_CHANNELS,
     RowChannel,
+    DesignPerRow,
 )
-_BY_KIND = {channel.kind: channel for channel in _EVERY_CHANNEL}
+_BY_KIND = {channel.kind: channel for channel in EVERY_CHANNEL}
 
 
 def channel_from_spec(spec: Mapping[str, Any]) -> Any:
@@ -87,14 +88,8 @@ def channel_from_spec(spec: Mapping[str, Any]) -> Any:
         )
     kind = spec["channel"]
     parameters = {name: value for name, value in spec.items() if name not in ("channel", "version")}
-    if kind == DesignPerRow.kind:
-        designs = parameters.get("designs")
-        if not isinstance(designs, Mapping):
-            raise InvalidInput(f"a design-per-row spec with designs={designs!r}", "a mapping of named designs")
-        made = {name: channel_from_spec(design) for name, design in designs.items()}
-        return DesignPerRow(made)
     if not isinstance(kind, str) or kind not in _BY_KIND:
-        raise InvalidInput(f"an unknown channel {kind!r}", f"one of {', '.join([*_BY_KIND, DesignPerRow.kind])}")
+        raise InvalidInput(f"an unknown channel {kind!r}", f"one of {', '.join(_BY_KIND)}")
     made_by = _BY_KIND[kind]
     known = list(signature(made_by).parameters)
     strangers = sorted(set(parameters) - set(known))
@@ -103,6 +98,8 @@ def channel_from_spec(spec: Mapping[str, Any]) -> Any:
     for part in ("features", "label", "channels"):  # channels that are made of channels
         if part in parameters:
             parameters[part] = _made(parameters[part])
+    if isinstance(parameters.get("designs"), Mapping):
+        parameters["designs"] = {name: channel_from_spec(design) for name, design in parameters["designs"].items()}
     try:
         return made_by(**parameters)
     except TypeError:

@@ -39,15 +39,16 @@ class ChannelValue:
         return f"{type(self).__name__}({', '.join(given)})"
 
     @cached_property
-    def _identity(self) -> str:
+    def identity(self) -> str:
+        """Text that equal channels share, and no others."""
         # Text, because Python holds the classes (0, 1) and (False, True) for equal, and a file does not.
         return json.dumps(self.to_spec(), sort_keys=True)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ChannelValue) and self._identity == other._identity
+        return isinstance(other, ChannelValue) and self.identity == other.identity
 
     def __hash__(self) -> int:
-        return hash(self._identity)
+        return hash(self.identity)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise FrozenInstanceError(f"cannot change {name}: a channel is a fixed value; make another one")

@@ -24,6 +24,10 @@ REKEY_BLOCKS = 1 << 14  # a new key from the operating system after every gibiby
 class BitSource(Protocol):
     """Anything that gives fresh random bytes."""
 
+    @property
+    def rng(self) -> np.random.Generator | None:
+        """The generator behind the bits of a simulation; None where they come from the operating system."""
+
     def block(self) -> NDArray[np.uint8]:
         """Return ``BLOCK_BYTES`` fresh random bytes; the array may be overwritten by the next call."""
 
@@ -36,6 +40,7 @@ class KeyStream:
     one per thread.
     """
 
+    rng = None
     _plain = bytes(BLOCK_BYTES)
 
     def __init__(self) -> None:
@@ -66,10 +71,10 @@ class GeneratorBits:
                 "a numpy Generator",
                 "Write rng=np.random.default_rng(seed). Real answers need privatize, which takes no seed.",
             )
-        self._rng = rng
+        self.rng = rng
 
     def block(self) -> NDArray[np.uint8]:
-        return np.frombuffer(self._rng.bytes(BLOCK_BYTES), dtype=np.uint8)
+        return np.frombuffer(self.rng.bytes(BLOCK_BYTES), dtype=np.uint8)
 
 
 class _PerThread(threading.local):

@@ -13,7 +13,7 @@ import numpy as np
 
 from askance.arrays import Floats
 from askance.channels.alphabet import Label, listed
-from askance.channels.labels.finite import FiniteLaw
+from askance.channels.labels.finite import FiniteLaw, refuse_other_classes
 from askance.errors import InvalidInput, Unidentifiable
 from askance.reports.text_table import aligned
 
@@ -276,44 +276,24 @@ def _budget(designs: Sequence[PlannedDesign], epsilon: float | None) -> float:
 
 
 def _named(channels: Any) -> dict[str, FiniteLaw]:
-    if isinstance(channels, FiniteLaw):
-        channels = [channels]
-    if isinstance(channels, Mapping):
-        named = {str(name): channel for name, channel in channels.items()}
-    elif isinstance(channels, Sequence) and not isinstance(channels, str):
-        names = [_short(channel) for channel in channels]
-        if len(set(names)) < len(names):
-            names = [f"{number}. {name}" for number, name in enumerate(names, start=1)]
-        named = dict(zip(names, channels, strict=True))
-    else:
-        named = {"": channels}
-    if not named:
+    several = isinstance(channels, Mapping) or (isinstance(channels, Sequence) and not isinstance(channels, str))
+    given = list(channels.values() if isinstance(channels, Mapping) else channels) if several else [channels]
+    if not given:
         raise InvalidInput("no designs", "at least one channel, such as ask.plan(ask.Warner(0.8), n=1000)")
-    for channel in named.values():
+    for channel in given:
+        # The public door: whatever a user hands in is looked at here, and nowhere else.
         if not isinstance(channel, FiniteLaw):
             raise InvalidInput(
                 f"the design {channel!r}",
                 "a finite channel such as Warner(0.8)",
                 "Plan the designs of a DesignPerRow one by one.",
             )
-    first = next(iter(named.values()))
-    for name, channel in named.items():
-        if channel.classes != first.classes:
-            raise InvalidInput(
-                f"the design {name} has the classes {listed(channel.classes)}",
-                f"the same classes in every design, here {listed(first.classes)}",
-            )
+    names = [*map(str, channels)] if isinstance(channels, Mapping) else [channel.short_name for channel in given]
+    if len(set(names)) < len(names):
+        names = [f"{number}. {name}" for number, name in enumerate(names, start=1)]
+    named = dict(zip(names, given, strict=True))
+    refuse_other_classes(named)
     return named
-
-
-def _short(channel: Any) -> str:
-    """The design and its numbers, without the classes, which all designs share."""
-    if not isinstance(channel, FiniteLaw):
-        return repr(channel)
-    given = {k: v for k, v in channel.parameters().items() if isinstance(v, int | float)}
-    if not given:
-        return repr(channel) if "matrix" in channel.parameters() else type(channel).__name__
-    return f"{type(channel).__name__}({', '.join(f'{name}={value:.4g}' for name, value in given.items())})"
 
 
 def _proportions(prevalence: Any, classes: tuple[Label, ...]) -> Floats:

@@ -69,7 +69,7 @@ def read_row_reports(release: Release, features: str | None = None, label: str |
         )
     table = release.to_table([asked.name, said.name])
     told = channel.encode_reports(table.column(asked.name))
-    labels = law._reports.decode(law.encode_reports(table.column(said.name)))
+    labels = law.decode_reports(law.encode_reports(table.column(said.name)))
     columns = asked.columns
     return RowReports(RowChannel(channel, law, columns), channel.decode(told) if channel.is_finite else told, labels)
 

@@ -6,6 +6,8 @@ from askance.channels.attributes.feature_channel import FeatureChannel as Featur
 from askance.channels.attributes.feature_channel import as_rows as as_rows
 from askance.channels.attributes.gaussian_level import gaussian_delta as gaussian_delta
 from askance.channels.attributes.noise_law import GaussianCoordinate as GaussianCoordinate
+from askance.channels.attributes.noise_law import LaplaceCoordinate as LaplaceCoordinate
+from askance.channels.attributes.noise_law import Law as Law
 from askance.channels.attributes.noise_law import NoiseCoordinate as NoiseCoordinate
 from askance.channels.attributes.per_coordinate import PerCoordinate as PerCoordinate
 from askance.channels.attributes.row_channel import RowChannel as RowChannel

@@ -13,7 +13,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ _SMALLEST_SINGULAR_VALUE = 1e-9
 class CoordinateLaw(ABC):
     """The law of one attribute."""
 
-    is_finite: ClassVar[bool]
+    is_finite: ClassVar[bool]  # whether reports are states, which have codes, or numbers with noise
 
     @property
     @abstractmethod
@@ -41,9 +41,23 @@ class CoordinateLaw(ABC):
         """The level of this attribute alone; infinite if none can be promised."""
 
     @property
+    def delta(self) -> float:
+        """The probability at which the level is stated."""
+        return 0.0
+
+    @property
+    def shift(self) -> float | None:
+        """How far two truths can be apart in standard deviations of normal noise; None for every other law."""
+        return None
+
+    @property
+    @abstractmethod
     def hides(self) -> bool:
         """Whether a report differs from the truth at all."""
-        return True
+
+    @abstractmethod
+    def wanted(self) -> str:
+        """What a truth may be, in words."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +84,7 @@ class FiniteCoordinate(CoordinateLaw):
     values: NDArray[Any]
     counts: NDArray[np.int64]
 
-    is_finite: ClassVar[bool] = True
+    is_finite: ClassVar[Literal[True]] = True
 
     def __post_init__(self) -> None:
         for array in (self.values, self.counts):
@@ -132,9 +146,9 @@ class FiniteCoordinate(CoordinateLaw):
     @cached_property
     def unbiased_values(self) -> Floats:
         """The numbers u with E[u[report] | truth] = truth."""
-        told: Floats = np.linalg.solve(self.matrix.T, self.values.astype(float))
-        told.setflags(write=False)
-        return told
+        unbiased: Floats = np.linalg.solve(self.matrix.T, self.values.astype(float))
+        unbiased.setflags(write=False)
+        return unbiased
 
     # -- drawing -------------------------------------------------------------------------------------
 

@@ -6,50 +6,46 @@ it can. Many attributes that are well hidden each may hide the record not at all
 """
 
 import math
-import warnings
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from askance.arrays import Codes
-from askance.channels.attributes.coordinate_law import CoordinateLaw, FiniteCoordinate
+from askance.channels.attributes.coordinate_law import FiniteCoordinate
 from askance.channels.attributes.gaussian_level import gaussian_epsilon
-from askance.channels.attributes.noise_law import GaussianCoordinate, NoiseCoordinate
+from askance.channels.attributes.noise_law import Law
+from askance.channels.channel import Channel, Prepared, ReportTables, Truth, refuse_design
 from askance.channels.columns import NOT_ARROW
 from askance.channels.guarantee import HOWEVER_FAR_APART, Guarantee, each_alone
-from askance.channels.layouts import Layout
+from askance.channels.layouts import Layout, is_arrow
 from askance.channels.rows.vectors import as_matrix, checked_dim
-from askance.channels.value import ChannelValue
-from askance.entropy.bits import BitSource, GeneratorBits, system_bits
+from askance.entropy.bits import BitSource
 from askance.entropy.draws import code_type
-from askance.errors import AskanceWarning, InvalidInput
+from askance.errors import InvalidInput
 
-Group = tuple[CoordinateLaw, NDArray[np.intp]]
+Group = tuple[Law, NDArray[np.intp]]
 
 
-class FeatureChannel(ChannelValue, ABC):
+class FeatureChannel(Channel):
     """Hides each attribute of a vector by a law of its own; a subclass is a frozen dataclass of its parameters.
 
     Parameters that are one number hold for every attribute; how many there are may be said later, by
     :meth:`for_width`, or by the data.
     """
 
+    hides: ClassVar[Truth] = "attributes"
     dim: int | None
 
     # -- what a mechanism must say -------------------------------------------------------------------
 
     @abstractmethod
-    def _laws(self, dim: int) -> Sequence[CoordinateLaw]:
+    def _laws(self, dim: int) -> Sequence[Law]:
         """The laws of so many attributes; attributes that share a law share the object."""
-
-    @abstractmethod
-    def describe(self) -> str:
-        """How the truth was hidden, in a sentence."""
 
     @property
     @abstractmethod
@@ -69,7 +65,12 @@ class FeatureChannel(ChannelValue, ABC):
                 f"{self.dim} columns",
                 "One law for each column, in the order of the columns.",
             )
-        return replace(self, dim=width)  # type: ignore[type-var]
+        return self._by_width.setdefault(width, replace(self, dim=width))  # type: ignore[type-var]
+
+    @cached_property
+    def _by_width(self) -> dict[int, Self]:
+        """Copies of this channel that :meth:`for_width` made: their tables of draws are worth keeping."""
+        return {}
 
     @property
     def width(self) -> int:
@@ -81,7 +82,7 @@ class FeatureChannel(ChannelValue, ABC):
         return self.dim
 
     @cached_property
-    def laws(self) -> tuple[CoordinateLaw, ...]:
+    def laws(self) -> tuple[Law, ...]:
         """The law of each attribute."""
         return tuple(self._laws(self.width))
 
@@ -116,32 +117,15 @@ class FeatureChannel(ChannelValue, ABC):
     @property
     def _how_far_apart(self) -> str:
         """What is known about the distance of two truths."""
-        noise = [law for law, _ in self.groups if isinstance(law, NoiseCoordinate)]
+        noise = [law for law, _ in self.groups if not law.is_finite]
         if any(law.bounds is None and law.hides for law in noise):
             return HOWEVER_FAR_APART
         return " within the public bounds" if noise else ""
 
+    def guarantee_of(self, attributes: int) -> Guarantee:
+        return self.for_width(attributes).guarantee
+
     # -- the respondent's side -----------------------------------------------------------------------
-
-    def privatize(self, truth: Any) -> NDArray[Any]:
-        """Draw a report for each row, with the operating system's entropy. There is no seed."""
-        return self._report(truth, system_bits(), None)
-
-    def simulate(self, truth: Any, rng: np.random.Generator) -> NDArray[Any]:
-        """Draw reports reproducibly, for planning and tests; never for real answers."""
-        return self._report(truth, GeneratorBits(rng), rng)
-
-    def _report(self, truth: Any, bits: BitSource, rng: np.random.Generator | None) -> NDArray[Any]:
-        rows = as_rows(truth)
-        channel = self.for_width(rows.shape[1])
-        inside, clipped = channel.clip(rows)
-        if clipped:
-            warnings.warn(
-                f"{clipped} values outside their public bounds were clipped before they were hidden",
-                AskanceWarning,
-                stacklevel=3,
-            )
-        return channel._draw(inside, bits, rng)
 
     def clip(self, truth: Any) -> tuple[NDArray[Any], int]:
         """Return the truth with every number inside its public bounds, if it has some, and how many were not."""
@@ -150,7 +134,7 @@ class FeatureChannel(ChannelValue, ABC):
             return rows, 0
         inside, clipped = as_matrix(rows, self.width), 0
         for law, columns in self.groups:
-            if isinstance(law, NoiseCoordinate) and law.bounds is not None:
+            if not law.is_finite and law.bounds is not None:
                 block = inside[:, columns]
                 moved = np.clip(block, *law.bounds)
                 clipped += int(np.count_nonzero(moved != block))
@@ -158,18 +142,36 @@ class FeatureChannel(ChannelValue, ABC):
                 inside[:, columns] = moved
         return inside, clipped
 
-    def _draw(self, truth: NDArray[Any], bits: BitSource, rng: np.random.Generator | None) -> NDArray[Any]:
-        """Draw reports for numbers inside their bounds; ``rng`` is the generator behind the bits of a simulation."""
-        if self.is_finite:
-            return self.decode(self._draw_codes(self._encode(truth), bits))
-        reports = np.empty(truth.shape)
-        for law, columns in self.groups:
-            block = truth[:, columns]
-            if isinstance(law, NoiseCoordinate):
-                reports[:, columns] = law.draw(block, bits, rng)
-            elif isinstance(law, FiniteCoordinate):
-                reports[:, columns] = law.values[law.draw(_encoded(law, block, columns), bits)]
+    def prepare(self, truth: Any) -> Prepared:
+        """Return codes of states, and numbers inside their public bounds, n x dim."""
+        rows = as_rows(truth)
+        channel = self.for_width(rows.shape[1])
+        if channel.is_finite:
+            return Prepared(channel._codes_of(rows))
+        values, clipped = channel.clip(rows)
+        values = values.copy() if values is rows else values
+        for law, columns in channel._finite_groups():
+            values[:, columns] = _encoded(law, values[:, columns], columns)
+        return Prepared(values, {"": clipped} if clipped else {})
+
+    def draw(self, values: NDArray[Any], bits: BitSource) -> NDArray[Any]:
+        """Draw reports: codes where all attributes have states, else the numbers that are reported."""
+        channel = self.for_width(values.shape[1])
+        if channel.is_finite:
+            return channel._draw_codes(values, bits)
+        reports = np.empty(values.shape)
+        for law, columns in channel.groups:
+            if law.is_finite:
+                codes = values[:, columns].astype(code_type(len(law.values)))
+                reports[:, columns] = law.values[law.draw(codes, bits)]
+            else:
+                reports[:, columns] = law.draw(values[:, columns], bits)
         return reports
+
+    def decode_reports(self, codes: NDArray[Any]) -> NDArray[Any]:
+        """Return the states that codes stand for; numbers with noise are reports as they are."""
+        channel = self.for_width(codes.shape[1])
+        return channel.decode(codes) if channel.is_finite else codes
 
     # -- the learner's side --------------------------------------------------------------------------
 
@@ -182,7 +184,7 @@ class FeatureChannel(ChannelValue, ABC):
             On a number that is no state of its attribute, naming column, row and value.
         """
         rows = as_rows(states)
-        return self.for_width(rows.shape[1])._encode(rows)
+        return self.for_width(rows.shape[1])._codes_of(rows)
 
     def decode(self, codes: Codes) -> NDArray[Any]:
         """Return the states that codes stand for, n x dim."""
@@ -198,38 +200,48 @@ class FeatureChannel(ChannelValue, ABC):
 
     def encode_reports(self, reports: Any, design: Any = None) -> NDArray[Any]:
         """Check reports, or unpack those of a file: codes where there are finitely many states, else numbers."""
-        if design is not None:
-            raise InvalidInput("a design for each row", "design=None: this channel has one design only")
-        if hasattr(reports, "combine_chunks") or hasattr(reports, "buffers"):
+        refuse_design(design)
+        if is_arrow(reports):
             return self.layout.from_arrow(reports).reshape(-1, self.width)
-        return self.encode(reports) if self.is_finite else as_rows(reports, self.width).astype(float)
+        rows = as_rows(reports)
+        channel = self.for_width(rows.shape[1])
+        return channel._codes_of(rows) if channel.is_finite else rows.astype(float)
 
     def stored(self, reports: Any) -> Any:
         """Pack reports for a file; :meth:`encode_reports` unpacks them."""
-        codes = self.encode_reports(reports)
+        return self.store(self.encode_reports(reports))
+
+    def store(self, codes: NDArray[Any]) -> Any:
+        """Pack what :meth:`draw` or :meth:`encode_reports` returned for a file."""
         # One field of whole numbers is a plain column.
         return self.layout.to_arrow(codes[:, 0] if self.width == 1 and self.is_finite else codes)
+
+    def report_tables(self, reports: Any) -> ReportTables:
+        """Return P(report | truth) of every attribute, and the rows of these tables that reports are."""
+        codes = self.encode(reports)
+        laws = self.for_width(codes.shape[1]).laws
+        return [law.matrix for law in laws if law.is_finite], codes
 
     def unbias(self, reports: Any) -> NDArray[np.float64]:
         """Return b, n x dim, with E[b | truth] = truth."""
         rows = as_rows(reports)
         channel = self.for_width(rows.shape[1])
-        told = rows.astype(float)
+        unbiased = rows.astype(float)
         for law, columns in channel._finite_groups():
             codes = _encoded(law, rows[:, columns], columns)
-            told[:, columns] = law.unbiased_values[codes]
-        return told
+            unbiased[:, columns] = law.unbiased_values[codes]
+        return unbiased
 
     def _finite_groups(self) -> Iterator[tuple[FiniteCoordinate, NDArray[np.intp]]]:
         for law, columns in self.groups:
-            if isinstance(law, FiniteCoordinate):
+            if law.is_finite:
                 yield law, columns
 
     def _refuse_endless(self) -> None:
         if not self.is_finite:
             raise InvalidInput("codes of numbers to which noise was added", "a channel with finitely many states")
 
-    def _encode(self, rows: NDArray[Any]) -> Codes:
+    def _codes_of(self, rows: NDArray[Any]) -> Codes:
         self._refuse_endless()
         groups = list(self._finite_groups())
         # Laws that differ in what becomes of the states, and not in the states, are encoded together.
@@ -245,20 +257,20 @@ class FeatureChannel(ChannelValue, ABC):
         groups = list(self._finite_groups())
         if len(groups) == 1:
             return groups[0][0].draw(codes, bits)
-        told: Any = np.ascontiguousarray(codes.T)  # columns are drawn one after the other: let each lie in one piece
-        reports = np.empty_like(told)
+        columns_first: Any = np.ascontiguousarray(codes.T)  # drawn one after the other: let each lie in one piece
+        reports = np.empty_like(columns_first)
         for law, columns in groups:
-            reports[columns] = law.draw(told[columns], bits)
+            reports[columns] = law.draw(columns_first[columns], bits)
         return np.ascontiguousarray(reports.T)
 
 
-def composed_level(laws: Sequence[CoordinateLaw]) -> tuple[float, float]:
+def composed_level(laws: Sequence[Law]) -> tuple[float, float]:
     """Return epsilon and delta of attributes that are told together.
 
     Levels add up. Attributes with normal noise are taken together first: they are one normal vector.
     """
-    normal = [law for law in laws if isinstance(law, GaussianCoordinate) and law.shift]
-    level = math.fsum(law.epsilon for law in laws if not (isinstance(law, GaussianCoordinate) and law.shift))
+    normal = [law for law in laws if law.shift]
+    level = math.fsum(law.epsilon for law in laws if not law.shift)
     if not normal or math.isinf(level):
         return level, 0.0
     delta = max(law.delta for law in normal)

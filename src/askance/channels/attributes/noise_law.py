@@ -10,12 +10,12 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from askance.arrays import Floats
-from askance.channels.attributes.coordinate_law import CoordinateLaw
+from askance.channels.attributes.coordinate_law import CoordinateLaw, FiniteCoordinate
 from askance.channels.attributes.gaussian_level import gaussian_epsilon
 from askance.entropy.bits import BitSource
 from askance.entropy.rounded_arrays import Whole, rounded_gaussian_array, rounded_laplace_array
@@ -42,7 +42,7 @@ class NoiseCoordinate(CoordinateLaw):
     size: float
     bounds: Pair | None = None
 
-    is_finite: ClassVar[bool] = False
+    is_finite: ClassVar[Literal[False]] = False
 
     @property
     @abstractmethod
@@ -85,16 +85,20 @@ class NoiseCoordinate(CoordinateLaw):
             return 0
         return min(max(_STEPS, math.ceil(_STEPS * self.range / Fraction(self.size))), _MOST_STEPS)
 
-    def draw(self, truth: Floats, bits: BitSource, rng: np.random.Generator | None) -> Floats:
+    def wanted(self) -> str:
+        return "a finite number"
+
+    def draw(self, truth: Floats, bits: BitSource) -> Floats:
         """Draw a report for each number; all are finite and within the bounds."""
         if not self.hides:
             return truth
+        rng = bits.rng  # a simulation has normals and Laplace numbers at once, without making them from bits
         if self.bounds is None or self.range is None:
             noise = (
                 self._standard(_uniform(truth.shape, bits)) if rng is None else self._standard_from(rng, truth.shape)
             )
-            told: Floats = truth + self.size * noise
-            return told
+            with_noise: Floats = truth + self.size * noise
+            return with_noise
         low, width = self.bounds[0], float(self.range)
         level = np.clip(np.rint((truth - low) / width * self.steps), 0, self.steps)
         size = Fraction(self.size) * self.steps / self.range
@@ -128,8 +132,8 @@ class GaussianCoordinate(NoiseCoordinate):
         return float(self.range / Fraction(self.size)) * (1 + 1e-12)
 
     def log_density(self, noise: Any) -> Floats:
-        told: Floats = -0.5 * (np.asarray(noise) / self.size) ** 2 - math.log(self.size * math.sqrt(2 * math.pi))
-        return told
+        log_density: Floats = -0.5 * (np.asarray(noise) / self.size) ** 2
+        return log_density - math.log(self.size * math.sqrt(2 * math.pi))
 
     def distribution(self, noise: Any) -> Floats:
         from scipy.special import ndtr
@@ -163,8 +167,8 @@ class LaplaceCoordinate(NoiseCoordinate):
         return math.inf if self.range is None or not self.hides else float(self.range / Fraction(self.size))
 
     def log_density(self, noise: Any) -> Floats:
-        told: Floats = -np.abs(np.asarray(noise)) / self.size - math.log(2 * self.size)
-        return told
+        log_density: Floats = -np.abs(np.asarray(noise)) / self.size - math.log(2 * self.size)
+        return log_density
 
     def distribution(self, noise: Any) -> Floats:
         tail = 0.5 * np.exp(-np.abs(np.asarray(noise)) / self.size)
@@ -181,6 +185,9 @@ class LaplaceCoordinate(NoiseCoordinate):
 
     def _whole(self, size: Fraction, count: int, bits: BitSource) -> Whole:
         return rounded_laplace_array(size, count, bits)
+
+
+Law = FiniteCoordinate | NoiseCoordinate  # which of the two is said by ``is_finite``
 
 
 def _uniform(shape: tuple[int, ...], bits: BitSource) -> Floats:

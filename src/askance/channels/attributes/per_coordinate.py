@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from askance.channels.attributes.coordinate_law import CoordinateLaw, FiniteCoordinate
+from askance.channels.attributes.coordinate_law import FiniteCoordinate
 from askance.channels.attributes.feature_channel import FeatureChannel
+from askance.channels.attributes.noise_law import Law
 from askance.channels.attributes.per_attribute import agreed_width
 from askance.channels.base import Spec
 from askance.channels.labels.finite import FiniteLaw
@@ -54,24 +55,24 @@ class PerCoordinate(FeatureChannel):
         self._given  # noqa: B018 - a law that is not valid is refused here, not at the first report
 
     @cached_property
-    def _given(self) -> tuple[CoordinateLaw, ...]:
+    def _given(self) -> tuple[Law, ...]:
         """The laws of the channels as they were given; equal channels share one, so that they are drawn together."""
         if not isinstance(self.channels, tuple):
             return (_law(self.channels, "an attribute"),)
-        laws: dict[Any, CoordinateLaw] = {}
+        laws: dict[Any, Law] = {}
         for number, channel in enumerate(self.channels):
             if not isinstance(channel, OneAttribute) or channel not in laws:
                 laws[channel] = _law(channel, f"attribute {number + 1}")
         return tuple(laws[channel] for channel in self.channels)
 
-    def _laws(self, dim: int) -> Sequence[CoordinateLaw]:
+    def _laws(self, dim: int) -> Sequence[Law]:
         return self._given if isinstance(self.channels, tuple) else self._given * dim
 
     @cached_property
     def layout(self) -> Layout:
         if not self.is_finite:
             return Numbers(self.width)
-        states = tuple(len(law.values) for law in self.laws if isinstance(law, FiniteCoordinate))
+        states = tuple(len(law.values) for law in self.laws if law.is_finite)
         return Bits(self.width) if set(states) == {2} and self.width > 1 else Fields(states)
 
     def describe(self) -> str:
@@ -96,7 +97,7 @@ def as_feature_channel(given: Any) -> FeatureChannel:
     return given if isinstance(given, FeatureChannel) else PerCoordinate(given)
 
 
-def _law(channel: Any, what: str) -> CoordinateLaw:
+def _law(channel: Any, what: str) -> Law:
     if isinstance(channel, FiniteLaw):
         return FiniteCoordinate.of_channel(channel, what)
     if isinstance(channel, FeatureChannel):

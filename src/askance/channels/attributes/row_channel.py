@@ -15,17 +15,18 @@ from numpy.typing import NDArray
 from askance.channels.attributes.feature_channel import FeatureChannel
 from askance.channels.attributes.per_coordinate import as_feature_channel
 from askance.channels.base import Spec
+from askance.channels.channel import Channel, Prepared, ReportTables, Truth, refuse_design
 from askance.channels.guarantee import Guarantee, each_alone
 from askance.channels.labels.finite import FiniteLaw
-from askance.channels.value import SPEC_VERSION, ChannelValue
-from askance.entropy.bits import BitSource, GeneratorBits, system_bits
+from askance.channels.value import SPEC_VERSION
+from askance.entropy.bits import BitSource
 from askance.errors import InvalidInput
 
 Record = tuple[NDArray[Any], NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RowChannel(ChannelValue):
+class RowChannel(Channel):
     """Hide the features of a record attribute by attribute, and its label.
 
     Parameters
@@ -61,6 +62,7 @@ class RowChannel(ChannelValue):
     columns: Any = None
 
     kind: ClassVar[str] = "row"
+    hides: ClassVar[Truth] = "records"
 
     def __post_init__(self) -> None:
         features = as_feature_channel(self.features)
@@ -119,17 +121,13 @@ class RowChannel(ChannelValue):
             return f"{self.features.describe()} {label}"
         return f"{self.features.describe()} {label} {self.guarantee}. {self.guarantee.in_words()}"
 
+    def guarantee_of(self, attributes: int) -> Guarantee:
+        return self.for_width(attributes - (self.label is not None)).guarantee
+
     # -- the respondent's side -----------------------------------------------------------------------
 
-    def privatize(self, record: Any) -> Record:
-        """Draw reports for (features, labels), with the operating system's entropy. There is no seed."""
-        return self._report(record, system_bits(), None)
-
-    def simulate(self, record: Any, rng: np.random.Generator) -> Record:
-        """Draw reports for (features, labels) reproducibly, for planning and tests; never for real answers."""
-        return self._report(record, GeneratorBits(rng), rng)
-
-    def _report(self, record: Any, bits: BitSource, rng: np.random.Generator | None) -> Record:
+    def prepare(self, record: Any) -> Prepared:
+        """Return the prepared parts of (features, labels)."""
         if not isinstance(record, tuple | list) or len(record) != 2:
             raise InvalidInput(f"a {type(record).__name__}", "the two parts of the records: (features, labels)")
         features, labels = self._table(record[0]), np.asarray(record[1])
@@ -138,9 +136,21 @@ class RowChannel(ChannelValue):
                 f"{len(features)} rows of features and labels of shape {labels.shape}", "one label for each row"
             )
         if self.label is not None:
-            self.label._answers.encode(labels)  # everything is checked before anything is drawn
-        told = self.features._report(features, bits, rng)
-        return told, labels if self.label is None else self.label._report(labels, bits)
+            labels = self.label.prepare(labels).values
+        values, clipped, _ = self.features.prepare(features)
+        return Prepared((values, labels), clipped)
+
+    def draw(self, values: Record, bits: BitSource) -> Record:
+        """Draw reports of both parts."""
+        features, labels = values
+        reports = self.features.draw(features, bits)
+        return reports, labels if self.label is None else self.label.draw(labels, bits)
+
+    def decode_reports(self, codes: Record) -> Record:
+        """Return states, or numbers with noise, and labels."""
+        features, labels = codes
+        reports = self.features.decode_reports(features)
+        return reports, labels if self.label is None else self.label.decode_reports(labels)
 
     def _table(self, features: Any) -> Any:
         """Take columns by name, where they have names on both sides."""
@@ -152,6 +162,25 @@ class RowChannel(ChannelValue):
         if absent:
             raise InvalidInput(f"no column {', '.join(map(repr, absent))}", f"{', '.join(self.columns)}")
         return np.column_stack([np.asarray(features[name]) for name in self.columns])
+
+    # -- the learner's side --------------------------------------------------------------------------
+
+    def encode_reports(self, reports: Any, design: Any = None) -> Record:
+        """Check reports on (features, labels); labels that are told as they are stay so."""
+        refuse_design(design)
+        features, labels = _both_parts(reports)
+        codes = self.features.encode_reports(features)
+        return codes, _one_each(codes, np.asarray(labels) if self.label is None else self.label.encode_reports(labels))
+
+    def report_tables(self, reports: Any) -> ReportTables:
+        """Return P(report | truth) of every attribute and of the label, and the rows of these that reports are."""
+        if self.label is None:
+            raise InvalidInput(f"{self!r}, which tells labels as they are", "a label channel, such as Identity([...])")
+        features, labels = _both_parts(reports)
+        tables, codes = self.features.report_tables(features)
+        return [*tables, self.label.matrix], np.column_stack(
+            [codes, _one_each(codes, self.label.encode_reports(labels))]
+        )
 
     # -- identity ------------------------------------------------------------------------------------
 
@@ -166,6 +195,18 @@ class RowChannel(ChannelValue):
         label = "" if self.label is None else f", label={self.label!r}"
         columns = "" if self.columns is None else f", columns={list(self.columns)!r}"
         return f"RowChannel({self.features!r}{label}{columns})"
+
+
+def _both_parts(reports: Any) -> Any:
+    if not isinstance(reports, tuple) or len(reports) != 2:
+        raise InvalidInput(f"a {type(reports).__name__} of reports for a RowChannel", "the pair (features, labels)")
+    return reports
+
+
+def _one_each(features: NDArray[Any], labels: NDArray[Any]) -> NDArray[Any]:
+    if len(labels) != len(features):
+        raise InvalidInput(f"{len(features)} rows of features and {len(labels)} labels", "one label for each row")
+    return labels
 
 
 def checked_columns(columns: Any) -> tuple[str, ...]:

@@ -82,15 +82,18 @@ class StateFlip(FeatureChannel):
 
     @cached_property
     def layout(self) -> Layout:
-        states = tuple(len(law.values) for law in self.laws if isinstance(law, FiniteCoordinate))
+        states = tuple(len(law.values) for law in self.laws if law.is_finite)
         return Bits(self.width) if set(states) == {2} and self.width > 1 else Fields(states)
 
     def describe(self) -> str:
         pairs = self._pairs(self.dim or 1)
         counts, flips = [_number_of(states) for states, _ in pairs], [chance for _, chance in pairs]
         whom = "Each attribute" if self.dim is None else f"Each of {self.dim} attributes"
-        told = f"{whom} has one of {span(counts)} states. It is reported as it is with probability "
-        return told + f"{span([1 - flip for flip in flips])}, and otherwise as any of its other states."
+        kept = span([1 - flip for flip in flips])
+        return (
+            f"{whom} has one of {span(counts)} states. It is reported as it is with probability {kept}, and otherwise "
+            "as any of its other states."
+        )
 
 
 def _law(states: States, flip: float) -> FiniteCoordinate:

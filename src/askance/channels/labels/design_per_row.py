@@ -4,6 +4,7 @@ Half of a survey may use Warner's device with one probability, half with another
 have been asked directly. The learner sees one stacked report alphabet: a code names design and report.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,9 +17,10 @@ from numpy.typing import NDArray
 from askance.arrays import Codes
 from askance.channels.alphabet import Alphabet, Label
 from askance.channels.base import Spec
+from askance.channels.channel import Channel, Prepared, ReportTables, Truth
 from askance.channels.columns import as_column, some_rows
 from askance.channels.guarantee import Guarantee
-from askance.channels.labels.finite import FiniteLaw, unbiasing_matrix
+from askance.channels.labels.finite import FiniteLaw, refuse_other_classes, unbiasing_matrix
 from askance.channels.value import SPEC_VERSION
 from askance.entropy.bits import BitSource, GeneratorBits, system_bits
 from askance.entropy.draws import code_type
@@ -26,7 +28,7 @@ from askance.errors import InvalidInput
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class DesignPerRow:
+class DesignPerRow(Channel):
     """A set of named designs over the same classes.
 
     Parameters
@@ -47,6 +49,8 @@ class DesignPerRow:
     designs: Mapping[str, FiniteLaw]
 
     kind: ClassVar[str] = "design-per-row"
+    hides: ClassVar[Truth] = "labels"
+    needs_design: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.designs, Mapping):
@@ -57,13 +61,7 @@ class DesignPerRow:
         for name, channel in designs.items():
             if not isinstance(name, str) or not isinstance(channel, FiniteLaw):
                 raise InvalidInput(f"the design {name!r}: {channel!r}", "names with finite channels")
-        first = next(iter(designs.values()))
-        for name, channel in designs.items():
-            if channel.classes != first.classes:
-                raise InvalidInput(
-                    f"design {name!r} has the classes {channel.classes!r}",
-                    f"the same classes in every design, here {first.classes!r}",
-                )
+        refuse_other_classes(designs)
         vars(self).update(designs=MappingProxyType(designs))
 
     @property
@@ -121,6 +119,10 @@ class DesignPerRow:
             out[rows] = codes + self._offsets[number]
         return out
 
+    def report_tables(self, reports: Any) -> ReportTables:
+        """Return :attr:`matrix` and the row of it that each report is; for a channel with a single design."""
+        return [self.matrix], self.encode_reports(reports)[:, None]
+
     def likelihood(self, reports: Any, design: Any = None) -> NDArray[np.float64]:
         """Return P(report_i | truth k) under row i's design, n x classes."""
         likelihood: NDArray[np.float64] = self.matrix[self.encode_reports(reports, design)]
@@ -145,24 +147,38 @@ class DesignPerRow:
             blocks.append(unbiasing_matrix(self.matrix[rows], self.classes, law, features))
         return np.hstack(blocks)
 
-    def privatize(self, truth: Any, design: Any) -> NDArray[Any]:
-        """Draw a report for each true answer under its row's design, with the operating system's entropy."""
-        return self._report(truth, design, system_bits())
-
-    def simulate(self, truth: Any, rng: np.random.Generator, design: Any) -> NDArray[Any]:
-        """Draw reports reproducibly, for planning and tests; never for real answers."""
-        return self._report(truth, design, GeneratorBits(rng))
-
-    def _report(self, truth: Any, design: Any, bits: BitSource) -> NDArray[Any]:
+    def prepare(self, truth: Any, design: Any = None) -> Prepared:
+        """Return the codes of true answers and of the designs of their rows; refuse what is none."""
         answers = Alphabet(self.classes, "answer").encode(truth)
-        which = self._encode_design(design, len(answers))
-        alphabets = [channel._reports.array for channel in self.designs.values()]
-        same_kind = len({alphabet.dtype.kind for alphabet in alphabets}) == 1
-        out = np.empty(len(answers), dtype=np.result_type(*alphabets) if same_kind else object)
+        return Prepared((answers, self._encode_design(design, len(answers))))
+
+    def draw(self, values: tuple[Codes, Codes], bits: BitSource) -> Codes:
+        """Draw report codes under the design of each row."""
+        answers, which = values
+        codes = np.empty(len(answers), dtype=code_type(int(self._offsets[-1])))
         for number, channel in enumerate(self.designs.values()):
             rows = np.flatnonzero(which == number)
-            out[rows] = channel._reports.decode(channel._sampler.draw(answers[rows], bits))
-        return out
+            codes[rows] = channel.draw(answers[rows], bits) + self._offsets[number]
+        return codes
+
+    def decode_reports(self, codes: Codes) -> NDArray[Any]:
+        """Return the labels of report codes."""
+        return self._report_labels[codes]
+
+    @cached_property
+    def _report_labels(self) -> NDArray[Any]:
+        """The report labels of all designs, in the order of their codes."""
+        alphabets = [channel.report_alphabet.array for channel in self.designs.values()]
+        same_kind = len({alphabet.dtype.kind for alphabet in alphabets}) == 1
+        return np.concatenate([alphabet if same_kind else alphabet.astype(object) for alphabet in alphabets])
+
+    def privatize(self, truth: Any, design: Any = None) -> NDArray[Any]:
+        """Draw a report for each true answer under its row's design, with the operating system's entropy."""
+        return self.decode_reports(self.draw(self.prepare(truth, design).values, system_bits()))
+
+    def simulate(self, truth: Any, rng: np.random.Generator, design: Any = None) -> NDArray[Any]:
+        """Draw reports reproducibly, for planning and tests; never for real answers."""
+        return self.decode_reports(self.draw(self.prepare(truth, design).values, GeneratorBits(rng)))
 
     def describe(self) -> str:
         parts = "; ".join(f"{name!r}: {channel.describe()}" for name, channel in self.designs.items())
@@ -176,15 +192,10 @@ class DesignPerRow:
     def __repr__(self) -> str:
         return f"DesignPerRow({dict(self.designs)!r})"
 
-    def __eq__(self, other: object) -> bool:
-        # In the same order, too: it decides which row of the matrix is which.
-        return isinstance(other, DesignPerRow) and list(self.designs.items()) == list(other.designs.items())
+    @cached_property
+    def identity(self) -> str:
+        # In the order of the designs, too: it decides which row of the matrix is which.
+        return json.dumps([self.kind, [(name, channel.to_spec()) for name, channel in self.designs.items()]])
 
-    def __hash__(self) -> int:
-        return hash(tuple(self.designs.items()))
-
-    def __deepcopy__(self, memo: Any) -> "DesignPerRow":
-        return self
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return DesignPerRow, (dict(self.designs),)
+    def parameters(self) -> dict[str, Any]:
+        return {"designs": dict(self.designs)}

@@ -6,7 +6,7 @@ their matrix is.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from askance.arrays import Codes
 from askance.channels.alphabet import Alphabet, Label, as_labels, listed
+from askance.channels.channel import Channel, Prepared, ReportTables, Truth, refuse_design
 from askance.channels.guarantee import Guarantee
-from askance.channels.value import ChannelValue
-from askance.entropy.bits import BitSource, GeneratorBits, system_bits
+from askance.entropy.bits import BitSource
 from askance.entropy.draws import AliasSampler, BinarySampler, Sampler
 from askance.entropy.thresholds import RESOLUTION, exact_counts, exact_epsilon
 from askance.errors import InvalidInput, Unidentifiable
@@ -28,9 +28,10 @@ _SAME_LAW = 1e-9
 _SINGULAR = 1e-12  # singular values below this fraction of the largest count as zero
 
 
-class FiniteLaw(ChannelValue, ABC):
+class FiniteLaw(Channel, ABC):
     """Behaviour shared by all finite channels; a subclass is a frozen dataclass of its parameters."""
 
+    hides: ClassVar[Truth] = "labels"
     classes: tuple[Label, ...]
 
     # -- what a mechanism must say -------------------------------------------------------------------
@@ -39,10 +40,6 @@ class FiniteLaw(ChannelValue, ABC):
     @abstractmethod
     def counts(self) -> NDArray[np.int64]:
         """P(report | truth) in units of 2^-62, reports x classes: what is really drawn from."""
-
-    @abstractmethod
-    def describe(self) -> str:
-        """How the truth was hidden, in a sentence."""
 
     @property
     def report_labels(self) -> tuple[Label, ...]:
@@ -68,28 +65,48 @@ class FiniteLaw(ChannelValue, ABC):
         return Alphabet(self.classes, "answer")
 
     @cached_property
-    def _reports(self) -> Alphabet:
+    def report_alphabet(self) -> Alphabet:
+        """The possible reports, for turning codes into labels and back."""
         return Alphabet(self.report_labels, "report")
+
+    @property
+    def designs(self) -> Mapping[str, "FiniteLaw"]:
+        """The designs by name; the only one, which is the channel itself, has none."""
+        return {"": self}
+
+    @property
+    def short_name(self) -> str:
+        """The kind of channel and its numbers, without the classes."""
+        name, given = type(self).__name__, self.parameters()
+        numbers = {key: value for key, value in given.items() if isinstance(value, int | float)}
+        if not numbers:
+            return repr(self) if "matrix" in given else name
+        return f"{name}({', '.join(f'{key}={value:.4g}' for key, value in numbers.items())})"
 
     # -- the respondent's side -----------------------------------------------------------------------
 
-    def privatize(self, truth: Any) -> NDArray[Any]:
-        """Draw a report for each true answer, with the operating system's entropy. There is no seed."""
-        return self._report(truth, system_bits())
+    def prepare(self, truth: Any) -> Prepared:
+        """Return the codes of true answers; refuse what is none."""
+        return Prepared(self._answers.encode(truth))
 
-    def simulate(self, truth: Any, rng: np.random.Generator) -> NDArray[Any]:
-        """Draw reports reproducibly, for planning and tests; never for real answers."""
-        return self._report(truth, GeneratorBits(rng))
+    def draw(self, values: Codes, bits: BitSource) -> Codes:
+        """Draw report codes for the codes of true answers."""
+        return self.sampler.draw(values, bits)
+
+    def decode_reports(self, codes: Codes) -> NDArray[Any]:
+        """Return the labels of report codes."""
+        return self.report_alphabet.decode(codes)
 
     def _report(self, truth: Any, bits: BitSource) -> NDArray[Any]:
-        answers = self._answers.encode(truth)  # everything is checked before anything is drawn
-        reports = np.empty(answers.shape[0], dtype=self._reports.array.dtype)
-        for rows, codes in self._sampler.draw_blocks(answers, bits):
-            self._reports.decode_into(reports[rows], codes)
+        answers: Codes = self.prepare(truth).values
+        reports = np.empty(answers.shape[0], dtype=self.report_alphabet.array.dtype)
+        for rows, codes in self.sampler.draw_blocks(answers, bits):  # labels are made while codes are in the cache
+            self.report_alphabet.decode_into(reports[rows], codes)
         return reports
 
     @cached_property
-    def _sampler(self) -> Sampler:
+    def sampler(self) -> Sampler:
+        """Draws report codes for truth codes."""
         if len(self.report_labels) == 2:
             return BinarySampler(np.ascontiguousarray(self.counts[1]))
         return AliasSampler.from_counts(self.counts, reports=len(self.report_labels))
@@ -98,13 +115,12 @@ class FiniteLaw(ChannelValue, ABC):
 
     def encode_reports(self, reports: Any, design: Any = None) -> Codes:
         """Turn reports into row numbers of :attr:`matrix`."""
-        if design is not None:
-            raise InvalidInput(
-                "a design for each row, with a channel that has one design only",
-                "design=None",
-                "Describe all designs with DesignPerRow({'name': channel, ...}).",
-            )
-        return self._reports.encode(reports)
+        refuse_design(design)
+        return self.report_alphabet.encode(reports)
+
+    def report_tables(self, reports: Any) -> ReportTables:
+        """Return :attr:`matrix` and the row of it that each report is, for whoever enumerates the truth."""
+        return [self.matrix], self.encode_reports(reports)[:, None]
 
     def likelihood(self, reports: Any) -> NDArray[np.float64]:
         """Return P(report_i | truth k), n x classes."""
@@ -197,6 +213,17 @@ def checked_matrix(matrix: Any, classes: int, reports: int) -> NDArray[np.float6
             "The rows sum to 1: transpose the matrix." if rows_do else "",
         )
     return table
+
+
+def refuse_other_classes(designs: Mapping[str, FiniteLaw]) -> None:
+    """Refuse designs of which some have other classes than the first."""
+    first = next(iter(designs.values()))
+    for name, channel in designs.items():
+        if channel.classes != first.classes:
+            raise InvalidInput(
+                f"the design {name!r} has the classes {listed(channel.classes)}",
+                f"the same classes in every design, here {listed(first.classes)}",
+            )
 
 
 def refuse_indistinguishable(matrix: NDArray[np.float64], classes: tuple[Label, ...]) -> None:

@@ -120,7 +120,7 @@ class RandomizedResponse(FiniteLaw):
         return Guarantee(epsilon=level if self.epsilon is None else min(level, self.epsilon))
 
     @cached_property
-    def _sampler(self) -> Sampler:
+    def sampler(self) -> Sampler:
         if len(self.classes) == 2:
             return BinarySampler(np.ascontiguousarray(self.counts[1]))
         # One table of k + 1 outcomes serves every truth: the last outcome is "tell the truth".

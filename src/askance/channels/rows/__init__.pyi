@@ -8,6 +8,7 @@ from askance.channels.rows.private_number import PrivateNumber as PrivateNumber
 from askance.channels.rows.private_row import PrivateRow as PrivateRow
 from askance.channels.rows.sampled_coordinates import SampledCoordinates as SampledCoordinates
 from askance.channels.rows.triple_release import TripleRelease as TripleRelease
+from askance.channels.rows.vectors import NumberChannel as NumberChannel
 from askance.channels.rows.vectors import RowMechanism as RowMechanism
 from askance.channels.rows.vectors import VectorChannel as VectorChannel
 from askance.channels.rows.vectors import as_matrix as as_matrix

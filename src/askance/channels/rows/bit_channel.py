@@ -1,4 +1,4 @@
-"""What coordinate release and per-value response share: values in [0, bound], told as noisy bits."""
+"""What coordinate release and per-value response share: values in [0, bound], reported as noisy bits."""
 
 from functools import cached_property
 from typing import Any, Literal
@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askance.arrays import Floats
+from askance.channels.channel import Prepared
 from askance.channels.rows.vectors import VectorChannel, checked_bound, checked_dim, checked_epsilon, count_outside
 from askance.entropy.bernoulli import NoisyBit
 from askance.entropy.bits import BitSource
@@ -39,12 +40,12 @@ class BitChannel(VectorChannel):
     def range(self) -> tuple[float, float]:
         return 0.0, self.bound
 
-    def _inside(self, truth: Any) -> tuple[NDArray[Any], int]:
-        told = _zeros_and_ones(truth, self.dim) if self.bound == 1 else None
-        return super()._inside(truth) if told is None else (told, 0)
+    def prepare(self, truth: Any) -> Prepared:
+        whole = _zeros_and_ones(truth, self.dim) if self.bound == 1 else None
+        return super().prepare(truth) if whole is None else Prepared(whole)
 
-    def _told(self, values: NDArray[Any], bits: BitSource) -> NDArray[np.uint8]:
-        """Draw a bit for each value that :meth:`_inside` let through."""
+    def _draw_bits(self, values: NDArray[Any], bits: BitSource) -> NDArray[np.uint8]:
+        """Draw a bit for each prepared value."""
         return self.bit.flip(values, bits) if values.dtype == np.uint8 else self.bit.draw(values, self.bound, bits)
 
     def _fractions(self, truth: Any) -> Floats:

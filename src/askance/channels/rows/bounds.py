@@ -85,9 +85,9 @@ class Bounds:
         return inside, {name: int(count) for name, count in zip(self.names, moved, strict=True) if count}
 
     def standardise(self, values: Any) -> Floats:
-        """Map the bounds of every column to -1 and 1."""
-        scaled: Floats = (np.asarray(values, dtype=float) - self.centre) / self.half
-        return scaled
+        """Map values inside their bounds to [-1, 1], the bounds of every column to -1 and 1."""
+        scaled = (np.asarray(values, dtype=float) - self.centre) / self.half
+        return np.clip(scaled, -1.0, 1.0, out=scaled)  # rounding may leave the bounds by a hair
 
 
 def _column_names(table: Any) -> list[Any] | None:

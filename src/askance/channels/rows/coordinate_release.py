@@ -111,11 +111,10 @@ class CoordinateRelease(BitChannel):
     def _coordinates(self) -> AliasSampler:
         return AliasSampler.from_counts(self.coordinate_counts[:, None], reports=self.dim)
 
-    def _draw(self, truth: NDArray[Any], bits: BitSource) -> Reports:
-        rows = len(truth)
+    def draw(self, values: NDArray[Any], bits: BitSource) -> Reports:
+        rows = len(values)
         drawn = self._coordinates.draw(np.zeros(rows, np.uint8), bits)
-        told = self._told(truth[np.arange(rows), drawn], bits)
-        return 2 * drawn.astype(self.layout.dtype) + told
+        return 2 * drawn.astype(self.layout.dtype) + self._draw_bits(values[np.arange(rows), drawn], bits)
 
     # -- the learner's side --------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askance.arrays import Floats
+from askance.channels.channel import Prepared
 from askance.channels.guarantee import Guarantee
 from askance.channels.layouts import Bits, Reports
 from askance.channels.rows.bit_channel import BitChannel, Calibration
@@ -112,20 +113,20 @@ class PerValueFlip(BitChannel):
 
     # -- the respondent's side -----------------------------------------------------------------------
 
-    def _inside(self, truth: Any) -> tuple[NDArray[Any], int]:
-        inside, clipped = super()._inside(truth)
+    def prepare(self, truth: Any) -> Prepared:
+        prepared = super().prepare(truth)
         if self._most < self.dim:
-            row = _first_crowded(inside, self._most)
+            row = _first_crowded(prepared.values, self._most)
             if row >= 0:
                 raise InvalidInput(
-                    f"row {row + 1} has {np.count_nonzero(inside[row])} values other than zero",
+                    f"row {row + 1} has {np.count_nonzero(prepared.values[row])} values other than zero",
                     f"at most max_ones={self._most}: the guarantee would not hold for this row",
                     "Raise max_ones, or drop values by a rule that is the same for everybody.",
                 )
-        return inside, clipped
+        return prepared
 
-    def _draw(self, truth: NDArray[Any], bits: BitSource) -> Reports:
-        return self._told(truth, bits)
+    def draw(self, values: NDArray[Any], bits: BitSource) -> Reports:
+        return self._draw_bits(values, bits)
 
     # -- the learner's side --------------------------------------------------------------------------
 
@@ -143,6 +144,26 @@ class PerValueFlip(BitChannel):
         zero, one = self._values
         total: Floats = (rows - ones) * zero + ones * one
         return total
+
+    def estimate_sums(self, reports: Any, weights: Any = None) -> tuple[float, float, Floats, Floats] | None:
+        if weights is not None:
+            return None
+        rows, ones = self.layout.ones(reports)  # every estimate has two values, told apart by the bits of one column
+        totals = [rows * zero + ones * (one - zero) for zero, one in (self._values, self._values**2)]
+        return float(rows), float(rows), totals[0], totals[1]
+
+    def extreme_rows(self) -> dict[str, Floats]:
+        rows = {name: self._first_values(row) for name, row in super().extreme_rows().items()}
+        if self._most < self.dim:
+            rows["highest and lowest by turns"] = self.limits[1] * (np.arange(self.dim) >= self.dim - self._most)
+        return rows
+
+    def random_row(self, rng: np.random.Generator) -> Floats:
+        return self._first_values(super().random_row(rng))
+
+    def _first_values(self, row: Floats) -> Floats:
+        """Set to zero what a row has beyond the values that may differ from it."""
+        return row * (np.arange(self.dim) < self._most)
 
     def noise_covariance(self, truth: Any) -> Floats:
         fraction = self._fractions(truth)

@@ -96,10 +96,11 @@ class PrivUnit(VectorChannel):
         vars(self).update(dim=dim, epsilon=epsilon, bound=bound, radius=_checked_radius(radius, bound * math.sqrt(dim)))
         # What was chosen is part of the channel's spec: reports can be read whatever a later version would choose.
         vars(self).update(_checked_selection(epsilon, proposals, best, rounds))
-        self._selection.counts  # refuses an epsilon that says nothing  # noqa: B018
+        self.selection.counts  # refuses an epsilon that says nothing  # noqa: B018
 
     @cached_property
-    def _selection(self) -> Selection:
+    def selection(self) -> Selection:
+        """How one of the proposals is chosen."""
         return Selection(self.epsilon, self.proposals, self.best, self.rounds)
 
     @property
@@ -109,7 +110,7 @@ class PrivUnit(VectorChannel):
     @cached_property
     def guarantee(self) -> Guarantee:
         return Guarantee(
-            epsilon=min(self._selection.level, self.epsilon),  # its last digit as a double must not be above either
+            epsilon=min(self.selection.level, self.epsilon),  # its last digit as a double must not be above either
             protects=f"one row of {self.dim} numbers",
             neighbours="any two rows within the public bounds",
         )
@@ -128,7 +129,7 @@ class PrivUnit(VectorChannel):
 
     @property
     def _odds(self) -> float:
-        return math.exp(self._selection.level / self.rounds)
+        return math.exp(self.selection.level / self.rounds)
 
     # -- the respondent's side -----------------------------------------------------------------------
 
@@ -137,26 +138,28 @@ class PrivUnit(VectorChannel):
 
         It comes after clipping, and is what reports are unbiased for.
         """
-        inside, _ = self.clip(truth)
+        return self.shortened(self.clip(truth)[0])
+
+    def shortened(self, inside: Floats) -> tuple[Floats, int]:
         lengths = np.linalg.norm(inside, axis=1)
         long = lengths > self.radius * _A_HAIR
         if not long.any():
             return inside, 0
         return inside * np.where(long, self.radius / np.maximum(lengths, self.radius), 1.0)[:, None], int(long.sum())
 
-    def _draw(self, truth: Floats, bits: BitSource) -> Reports:
-        directions = self._directions(truth)
-        ranks = _draws(self._ranks, len(truth) * self.rounds, bits).reshape(-1, self.rounds)
-        reports = np.empty((len(truth), self.dim), np.uint8)
+    def draw(self, values: Floats, bits: BitSource) -> Reports:
+        directions = self._directions(values)
+        ranks = _draws(self._ranks, len(values) * self.rounds, bits).reshape(-1, self.rounds)
+        reports = np.empty((len(values), self.dim), np.uint8)
         rows = max(1, _CODES_A_CHUNK // (self.rounds * self.proposals * (self.dim + 1)))
-        for start in range(0, len(truth), rows):
+        for start in range(0, len(values), rows):
             chunk = slice(start, start + rows)
-            told = self._chosen(directions[chunk], ranks[chunk], bits)
-            reports[chunk] = _rounded(told, _FINER * self.rounds, bits)
+            chosen = self._chosen(directions[chunk], ranks[chunk], bits)
+            reports[chunk] = _rounded(chosen, _FINER * self.rounds, bits)
         return reports if self.dim > 1 else reports[:, 0]
 
-    def _directions(self, truth: Floats) -> NDArray[np.float32]:
-        scaled = self.shorten(truth)[0] / self.radius
+    def _directions(self, short: Floats) -> NDArray[np.float32]:
+        scaled = short / self.radius
         lifted = np.sqrt(np.maximum(0.0, 1 - np.einsum("ij,ij->i", scaled, scaled)))
         return np.column_stack([scaled, lifted]).astype(np.float32)
 
@@ -169,19 +172,27 @@ class PrivUnit(VectorChannel):
         # Any order would do for privacy. This one puts the best last.
         order = np.argpartition(scores, self.proposals - self.best, axis=2)
         chosen = np.take_along_axis(order, ranks[:, :, None].astype(np.intp), axis=2)
-        told = np.take_along_axis(proposals[:, :, : self.dim], chosen[:, :, None], axis=3)
-        codes: NDArray[np.int64] = told.sum(axis=(1, 3), dtype=np.int64)
+        best = np.take_along_axis(proposals[:, :, : self.dim], chosen[:, :, None], axis=3)
+        codes: NDArray[np.int64] = best.sum(axis=(1, 3), dtype=np.int64)
         return codes
 
     @cached_property
     def _ranks(self) -> AliasSampler:
-        return AliasSampler.from_counts(self._selection.counts[:, None], reports=self.proposals)
+        return AliasSampler.from_counts(self.selection.counts[:, None], reports=self.proposals)
+
+    @property
+    def work(self) -> int:
+        return self.rounds * self.proposals * (self.dim + 1)
 
     # -- the learner's side --------------------------------------------------------------------------
 
     def unbias(self, reports: Any) -> Floats:
         steps = self.encode_reports(reports).reshape(-1, self.dim).astype(np.float64) - _ZERO
-        return steps * (_STEP * self.radius / self._selection.mean)
+        return steps * (_STEP * self.radius / self.selection.mean)
+
+    def expected(self, row: Floats) -> Floats:
+        short: Floats = self.shorten([row])[0][0]  # a long row is shortened, and reported as such
+        return short
 
     def noise_covariance(self, truth: Any) -> Floats:
         """Return the mean over rows of Cov[unbias(report) | truth], dim x dim.
@@ -190,7 +201,7 @@ class PrivUnit(VectorChannel):
         covariance by their number. Random rounding to steps of h adds h^2 / 6 to each coordinate.
         """
         short, _ = self.shorten(truth)
-        chosen, one = self._selection, np.eye(self.dim)
+        chosen, one = self.selection, np.eye(self.dim)
         along = short.T @ short / (max(1, len(short)) * self.radius**2)  # the mean of u u'
         spread = (one + (chosen.second_moment - 1 - chosen.mean**2) * along) / self.rounds
         covariance: Floats = (spread + one * _STEP**2 / 6) * (self.radius / chosen.mean) ** 2

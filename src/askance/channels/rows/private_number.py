@@ -97,19 +97,19 @@ class PrivateNumber(VectorChannel):
             return f"{between} {codes}."
         return f"{between} {codes}; or else, with probability {1 - self.law.window_share:.3g}, as {coin}."
 
-    def _draw(self, truth: Floats, bits: BitSource) -> Reports:
-        reports = np.empty(truth.shape, dtype=self.layout.dtype)
-        self.law.draw(self._centred(truth), bits, reports)
+    def draw(self, values: Floats, bits: BitSource) -> Reports:
+        reports = np.empty(values.shape, dtype=self.layout.dtype)
+        self.law.draw(self._centred(values), bits, reports)
         return reports[:, 0]
 
-    def _centred(self, truth: Floats) -> Floats:
-        scaled: Floats = np.clip((truth[:, 0] - self.centre) / self.half, -1.0, 1.0)
-        return scaled
+    def _centred(self, inside: Floats) -> Floats:
+        scaled = (inside[:, 0] - self.centre) / self.half
+        return np.clip(scaled, -1.0, 1.0, out=scaled)  # rounding may leave the bounds by a hair
 
     def unbias(self, reports: Any) -> Floats:
         """Return b, of shape (n,), with E[b_i | truth_i] = truth_i, in the units of the data."""
-        told: Floats = (self.centre + self.half * self.law.values)[self.encode_reports(reports)]
-        return told
+        unbiased: Floats = (self.centre + self.half * self.law.values)[self.encode_reports(reports)]
+        return unbiased
 
     @property
     def tells_squares(self) -> bool:
@@ -125,8 +125,21 @@ class PrivateNumber(VectorChannel):
                 "a mechanism with windows",
                 'Use mechanism="piecewise", or a larger epsilon.',
             )
-        told: Floats = squares[self.encode_reports(reports)]
-        return told
+        unbiased: Floats = squares[self.encode_reports(reports)]
+        return unbiased
+
+    @property
+    def estimated(self) -> list[str]:
+        number = "the number, from -1 to 1 over its bounds"
+        return [number, "its square"] if self.tells_squares else [number]
+
+    def estimates(self, reports: Any) -> Floats:
+        parts = [(self.unbias(reports) - self.centre) / self.half]
+        return np.column_stack([*parts, self.unbias_square(reports)] if self.tells_squares else parts)
+
+    def expected(self, row: Floats) -> Floats:
+        centred: Floats = (row - self.centre) / self.half
+        return np.concatenate([centred, centred**2]) if self.tells_squares else centred
 
     def variance(self, truth: Any) -> Floats:
         """Return Var[unbias(report) | truth] for each number."""

@@ -8,8 +8,7 @@ columns. So a row channel, whatever its mechanism, says how to get an unbiased e
 - ``triple`` hides three bits about two columns.
 """
 
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal
@@ -18,25 +17,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askance.arrays import Floats
+from askance.channels.channel import Prepared
 from askance.channels.guarantee import Guarantee
-from askance.channels.layouts import Layout, Reports
+from askance.channels.layouts import Bits, Fields, Reports
 from askance.channels.rows.bounds import Bounds
 from askance.channels.rows.coordinate_release import CoordinateRelease
 from askance.channels.rows.per_value_flip import PerValueFlip
 from askance.channels.rows.priv_unit import PrivUnit
 from askance.channels.rows.sampled_coordinates import SampledCoordinates
 from askance.channels.rows.triple_release import TripleRelease
-from askance.channels.rows.vectors import VectorChannel, checked_epsilon
+from askance.channels.rows.vectors import NumberChannel, RowMechanism, checked_epsilon, product_names, products
 from askance.channels.rows.window_release import WindowRelease
-from askance.channels.value import ChannelValue
-from askance.entropy.bits import BitSource, GeneratorBits, system_bits
-from askance.errors import AskanceWarning, InvalidInput
+from askance.entropy.bits import BitSource
+from askance.errors import InvalidInput
 
 MECHANISMS = ("window", "unit", "sampled", "coordinate", "per-value", "triple")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PrivateRow(ChannelValue):
+class PrivateRow(NumberChannel):
     """Hide all columns of a row in one report.
 
     Parameters
@@ -100,11 +99,7 @@ class PrivateRow(ChannelValue):
         vars(self).update(columns=tuple(zip(bounds.names, bounds.lower, bounds.upper, strict=True)))
         vars(self).update(epsilon=epsilon, mechanism=name)
         # What was chosen is part of the channel: another version may choose otherwise.
-        hidden = self._hidden
-        if isinstance(hidden, WindowRelease | SampledCoordinates):
-            vars(self).update(k=int(hidden.k or 1))
-        if isinstance(hidden, PrivUnit):
-            vars(self).update(radius=float(hidden.radius or 0.0))
+        vars(self).update({name: getattr(self.inner, name) for name in ("k", "radius") if hasattr(self.inner, name)})
 
     # -- what is hidden ------------------------------------------------------------------------------
 
@@ -124,12 +119,12 @@ class PrivateRow(ChannelValue):
         return 0.5 if self.mechanism == "sampled" else 1.0
 
     @cached_property
-    def _hidden(self) -> VectorChannel | TripleRelease:
-        """The mechanism that draws the reports."""
+    def inner(self) -> RowMechanism:
+        """The channel that draws the reports: of the columns, or of their moments."""
         width = len(self.bounds.names)
         moments = width + width * (width + 1) // 2
         always = () if self.outcome is None else (self.bounds.names.index(self.outcome),)
-        made: dict[str, Callable[[], VectorChannel | TripleRelease]] = {
+        made: dict[str, Callable[[], RowMechanism]] = {
             "window": lambda: WindowRelease(width, self.epsilon, k=self.k, always=always),
             "unit": lambda: PrivUnit(moments, self.epsilon, radius=self.radius or self._longest),
             "sampled": lambda: SampledCoordinates(moments, self.epsilon, k=self.k),
@@ -155,55 +150,59 @@ class PrivateRow(ChannelValue):
         """Exact privacy of the whole row."""
         names = self.bounds.names
         return Guarantee(
-            epsilon=self._hidden.guarantee.epsilon,
+            epsilon=self.inner.guarantee.epsilon,
             protects=f"one row of {len(names)} numbers: {', '.join(names)}",
             neighbours="any two rows within the public bounds",
         )
 
     @property
-    def layout(self) -> Layout:
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return self.bounds.names
+
+    @property
+    def limits(self) -> tuple[Floats, Floats]:
+        """The lower and the upper bounds of the columns."""
+        return np.array(self.bounds.lower), np.array(self.bounds.upper)
+
+    @property
+    def layout(self) -> Fields | Bits:
         """How reports are kept."""
-        return self._hidden.layout
+        return self.inner.layout
 
     def describe(self) -> str:
         """How the truth was hidden, in a sentence."""
-        return f"The columns {', '.join(self.bounds.names)} are hidden together. {self._hidden.describe()}"
+        return f"The columns {', '.join(self.bounds.names)} are hidden together. {self.inner.describe()}"
 
     # -- the respondent's side -----------------------------------------------------------------------
 
     def clip(self, table: Any) -> tuple[Floats, dict[str, int]]:
         """Return the columns inside their bounds, and how many values of which column were not."""
         inside, clipped = self.bounds.clip(self.bounds.values(table))
-        if self.shortens and isinstance(self._hidden, PrivUnit):
-            _, shortened = self._hidden.shorten(self._statistics(inside))
+        if self.shortens:
+            _, shortened = self.inner.shortened(self._statistics(inside))
             clipped |= {"rows beyond the radius": shortened} if shortened else {}
         return inside, clipped
 
-    def privatize(self, table: Any) -> Reports:
-        """Draw a report for each row, with the operating system's entropy. There is no seed."""
-        return self._report(table, system_bits())
-
-    def simulate(self, table: Any, rng: np.random.Generator) -> Reports:
-        """Draw reports reproducibly, for planning and tests; never for real answers."""
-        return self._report(table, GeneratorBits(rng))
-
-    def _report(self, table: Any, bits: BitSource) -> Reports:
+    def prepare(self, table: Any) -> Prepared:
+        """Return what the inner channel hides, of columns inside their bounds."""
         inside, clipped = self.bounds.clip(self.bounds.values(table))
-        if clipped:
-            counted = ", ".join(f"{count} of {name}" for name, count in clipped.items())
-            warnings.warn(
-                f"values outside their public bounds were clipped before they were hidden: {counted}",
-                AskanceWarning,
-                stacklevel=3,
-            )
-        return self._hidden._draw(self._statistics(inside), bits)
+        short, shortened = self.inner.shortened(self._statistics(inside))
+        return Prepared(short, clipped, shortened)
+
+    def draw(self, values: Floats, bits: BitSource) -> Reports:
+        """Draw a report for each row of what the inner channel hides."""
+        return self.inner.draw(values, bits)
+
+    def _clipped_in_words(self, clipped: Mapping[str, int]) -> str:
+        counted = ", ".join(f"{count} of {name}" for name, count in clipped.items())
+        return f"values outside their public bounds were clipped before they were hidden: {counted}"
 
     def _statistics(self, inside: Floats) -> Floats:
         """What the mechanism hides, of rows in data units and inside their bounds."""
         columns = self.bounds.standardise(inside)
         if not self._signed:
             columns = (columns + 1) / 2
-        columns = np.clip(columns, -1.0 if self._signed else 0.0, 1.0)  # rounding may leave the bounds by a hair
         if self.mechanism == "window":
             return columns
         if self.mechanism == "triple":
@@ -229,23 +228,51 @@ class PrivateRow(ChannelValue):
 
     def encode_reports(self, reports: Any, design: Any = None) -> Reports:
         """Check reports, or unpack those of a file."""
-        return self._hidden.encode_reports(reports, design)
+        return self.inner.encode_reports(reports, design)
 
     def moments(self, reports: Any) -> Floats:
         """Return b, n x (m + 1)(m + 2) / 2, with E[b | row] = the upper triangle of a a', where a = (1, columns).
 
         Columns are on the mechanism's own scale; :attr:`to_units` leads to that of the data.
         """
-        hidden = self._hidden
-        if isinstance(hidden, TripleRelease):
-            told = hidden.unbiased_products(reports)
-            told[:, 0] = 1.0  # the product of the constant with itself needs no estimate
-            return told
-        unbiased = hidden.unbias(reports)
-        ones = np.ones((len(unbiased), 1))
-        if isinstance(hidden, WindowRelease):
-            return np.hstack([ones, unbiased, hidden.unbiased_products(reports)])
-        return np.hstack([ones, self._offset + self._scale * unbiased])
+        estimates = self.inner.estimates(reports)
+        if self.mechanism == "triple":
+            estimates[:, 0] = 1.0  # the product of the constant with itself needs no estimate
+            return estimates
+        if self.mechanism != "window":
+            estimates = self._offset + self._scale * estimates
+        return np.hstack([np.ones((len(estimates), 1)), estimates])
+
+    def moment_sums(self, reports: Any, weights: Any = None) -> tuple[float, float, Floats, Floats] | None:
+        """Return the sums of w, w^2, w b and (w b)^2 over reports, with b of :meth:`moments`.
+
+        None where nothing is quicker than to sum the moments themselves.
+        """
+        sums = self.inner.estimate_sums(reports, weights)
+        if sums is None:
+            return None
+        weight, squared, total, squares = sums
+        return weight, squared, np.concatenate([[weight], total]), np.concatenate([[squared], squares])
+
+    @property
+    def estimated(self) -> list[str]:
+        return [*self.names, *product_names(self.names)]
+
+    def estimates(self, reports: Any) -> Floats:
+        return self.moments(reports)[:, 1:]
+
+    def expected(self, row: Floats) -> Floats:
+        own = np.linalg.solve(self.to_units, np.concatenate([[1.0], row]))[1:]
+        moments = np.concatenate([own, products(own)])
+        if self.mechanism != "unit":
+            return moments
+        short, _ = self.inner.shortened(((moments - self._offset) / self._scale)[None])
+        expected: Floats = self._offset + self._scale * short[0]
+        return expected
+
+    @property
+    def work(self) -> int:
+        return self.inner.work
 
     @cached_property
     def to_units(self) -> Floats:

@@ -97,14 +97,14 @@ class SampledCoordinates(SubsetChannel):
             f"each as one of {self.law.codes} codes at level {self.law.epsilon:.4g}."
         )
 
-    def _draw(self, truth: Floats, bits: BitSource) -> Reports:
+    def draw(self, values: Floats, bits: BitSource) -> Reports:
         k = self._numbers
-        reports = np.empty((len(truth), len(self.layout.states)), dtype=self.layout.dtype)
-        for rows in row_blocks(len(truth), k):
+        reports = np.empty((len(values), len(self.layout.states)), dtype=self.layout.dtype)
+        for rows in row_blocks(len(values), k):
             which = subsets(rows.stop - rows.start, k, self.dim, (), bits)
-            chosen = np.take_along_axis(truth[rows], which.astype(np.intp), axis=1) / self.bound
+            chosen = np.take_along_axis(values[rows], which.astype(np.intp), axis=1) / self.bound
             codes = np.empty((chosen.size, 1), dtype=self.layout.dtype)
-            self.law.draw(np.clip(chosen.ravel(), -1.0, 1.0), bits, codes)
+            self.law.draw(chosen.ravel(), bits, codes)
             reports[rows, -k:] = codes.reshape(chosen.shape)
             if not self._all_told:
                 reports[rows, :k] = which

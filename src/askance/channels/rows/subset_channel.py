@@ -64,7 +64,7 @@ class SubsetChannel(VectorChannel):
         np.fill_diagonal(both, single)
         return single, both
 
-    def _told(self, reports: Reports) -> tuple[NDArray[np.int64], Reports]:
+    def _numbers_and_codes(self, reports: Reports) -> tuple[NDArray[np.int64], Reports]:
         """Return which numbers checked reports tell, and their codes, both n x k."""
         k = self._numbers
         rows = reports.reshape(-1, len(self.layout.states))
@@ -74,7 +74,7 @@ class SubsetChannel(VectorChannel):
 
     def _spread_out(self, reports: Any, values: Floats) -> Floats:
         """Return n x dim: the value of a code over the probability that its number is told, zero where it is not."""
-        which, codes = self._told(self.encode_reports(reports))
+        which, codes = self._numbers_and_codes(self.encode_reports(reports))
         single, _ = self.inclusion()
         dense = np.zeros((len(codes), self.dim))
         np.put_along_axis(dense, which, values[codes] / single[which], axis=1)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from askance.arrays import Floats
 from askance.channels.guarantee import Guarantee
 from askance.channels.layouts import Fields, Reports
-from askance.channels.rows.vectors import RowMechanism, checked_dim, checked_epsilon
+from askance.channels.rows.vectors import RowMechanism, checked_dim, checked_epsilon, product_names, products
 from askance.entropy.bernoulli import NoisyBit
 from askance.entropy.bits import BitSource
 from askance.entropy.draws import AliasSampler
@@ -89,12 +89,14 @@ class TripleRelease(RowMechanism):
         if self.calibration not in ("tight", "paper"):
             raise InvalidInput(f"calibration={self.calibration!r}", "'tight' or 'paper'")
         vars(self).update(dim=dim, epsilon=checked_epsilon(self.epsilon))
-        self._bit  # refuses an epsilon that says nothing  # noqa: B018
+        self.bit  # refuses an epsilon that says nothing  # noqa: B018
 
     # -- the law -------------------------------------------------------------------------------------
 
     @cached_property
-    def _bit(self) -> NoisyBit:
+    def bit(self) -> NoisyBit:
+        """The law of each bit: what is really drawn from."""
+
         def costs(low: int) -> tuple[int, int]:
             """The ratio of probabilities that the budget is for."""
             high = RESOLUTION - low
@@ -107,8 +109,8 @@ class TripleRelease(RowMechanism):
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        one = self._bit.epsilon
-        level = 2 * one + (log_ratio(RESOLUTION // 2, self._bit.low) if self.signed else one)
+        one = self.bit.epsilon
+        level = 2 * one + (log_ratio(RESOLUTION // 2, self.bit.low) if self.signed else one)
         return Guarantee(
             # A tight level is not above the asked one; its last digit as a double must not be either.
             epsilon=min(level, self.epsilon) if self.calibration == "tight" else level,
@@ -127,7 +129,7 @@ class TripleRelease(RowMechanism):
     def describe(self) -> str:
         text = (
             "Two of the numbers are drawn, and three bits are told, about their squares and their product, each "
-            f"flipped with probability {self._bit.low / RESOLUTION:.4g}."
+            f"flipped with probability {self.bit.low / RESOLUTION:.4g}."
         )
         if self.calibration == "paper":
             text += (
@@ -143,13 +145,12 @@ class TripleRelease(RowMechanism):
 
     # -- the respondent's side -----------------------------------------------------------------------
 
-    def _draw(self, truth: Floats, bits: BitSource) -> Reports:
-        pair = self._which.draw(np.zeros(len(truth), np.uint8), bits).astype(np.int64)
-        rows = np.arange(len(truth))
-        told = self._bit.draw(
-            self._fractions(truth[rows, self._pairs[0][pair]], truth[rows, self._pairs[1][pair]]), 1.0, bits
-        )
-        codes: Reports = (8 * pair + told @ np.array([4, 2, 1])).astype(self.layout.dtype)
+    def draw(self, values: Floats, bits: BitSource) -> Reports:
+        pair = self._which.draw(np.zeros(len(values), np.uint8), bits).astype(np.int64)
+        rows = np.arange(len(values))
+        fractions = self._fractions(values[rows, self._pairs[0][pair]], values[rows, self._pairs[1][pair]])
+        three = self.bit.draw(fractions, 1.0, bits)
+        codes: Reports = (8 * pair + three @ np.array([4, 2, 1])).astype(self.layout.dtype)
         return codes
 
     def _fractions(self, a: Floats, b: Floats) -> Floats:
@@ -173,18 +174,28 @@ class TripleRelease(RowMechanism):
         each is divided by the probability of that.
         """
         codes = self.encode_reports(reports).astype(np.int64)
-        pair, told = codes >> 3, codes & 7
-        zero, one = self._bit.unbiased
+        pair, three = codes >> 3, codes & 7
+        zero, one = self.bit.unbiased
         values = np.array([zero, one])
-        products = 2 * values - 1 if self.signed else values
+        middle = 2 * values - 1 if self.signed else values
         first, second = self._pairs[0][pair], self._pairs[1][pair]
         start = np.arange(self.dim) * (2 * self.dim - np.arange(self.dim) + 1) // 2  # where the row of x_i^2 begins
         out = np.zeros((len(codes), self.dim * (self.dim + 1) // 2))
         rows = np.arange(len(codes))
-        out[rows, start[first]] = values[told >> 2] * (self.dim / 2)
-        out[rows, start[second]] = values[told & 1] * (self.dim / 2)
-        out[rows, start[first] + second - first] = products[told >> 1 & 1] * len(self._pairs[0])
+        out[rows, start[first]] = values[three >> 2] * (self.dim / 2)
+        out[rows, start[second]] = values[three & 1] * (self.dim / 2)
+        out[rows, start[first] + second - first] = middle[three >> 1 & 1] * len(self._pairs[0])
         return out
+
+    @property
+    def estimated(self) -> list[str]:
+        return product_names(self.names)
+
+    def estimates(self, reports: Any) -> Floats:
+        return self.unbiased_products(reports)
+
+    def expected(self, row: Floats) -> Floats:
+        return products(row)
 
 
 def _least_low(costs: Callable[[int], tuple[int, int]], budget: Decimal) -> int:

@@ -2,31 +2,95 @@
 
 import math
 import sys
-import warnings
-from abc import ABC, abstractmethod
-from typing import Any
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from askance.arrays import Floats
+from askance.channels.channel import Channel, Prepared, Truth, refuse_design
 from askance.channels.columns import NOT_ARROW
-from askance.channels.guarantee import Guarantee
-from askance.channels.layouts import Layout, Reports
-from askance.channels.value import ChannelValue
+from askance.channels.layouts import Bits, Fields, Reports
 from askance.compiled import compiled
-from askance.entropy.bits import BitSource, GeneratorBits, system_bits
-from askance.errors import AskanceWarning, InvalidInput
+from askance.entropy.bits import BitSource
+from askance.errors import InvalidInput
 
 LARGEST_EPSILON = 50.0
 
 
-class RowMechanism(ChannelValue, ABC):
-    """Hides a vector whose coordinates lie in a public range; a subclass is a frozen dataclass of its parameters."""
+class NumberChannel(Channel):
+    """Hides one number or a row of numbers, each within public limits, in a report of a few whole numbers."""
+
+    hides: ClassVar[Truth] = "numbers"
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """What the numbers of a row are called."""
+
+    @property
+    @abstractmethod
+    def limits(self) -> tuple[Floats, Floats]:
+        """The lowest and the highest row. Values beyond are clipped."""
+
+    @property
+    @abstractmethod
+    def layout(self) -> Fields | Bits:
+        """How reports are kept."""
+
+    @abstractmethod
+    def draw(self, values: Any, bits: BitSource) -> Reports:
+        """Draw a report for each prepared row."""
+
+    def encode_reports(self, reports: Any, design: Any = None) -> Reports:
+        """Check reports, or unpack those of a file."""
+        refuse_design(design)
+        return self.layout.read(reports)
+
+    # -- what a report is worth, for whoever audits the channel ----------------------------------------
+
+    @property
+    @abstractmethod
+    def estimated(self) -> list[str]:
+        """What is estimated from a report, in words."""
+
+    @abstractmethod
+    def estimates(self, reports: Any) -> Floats:
+        """Return unbiased estimates, n x as many as are :attr:`estimated`."""
+
+    @abstractmethod
+    def expected(self, row: Floats) -> Floats:
+        """Return what the estimates from reports about a row are in the mean."""
+
+    def extreme_rows(self) -> dict[str, Floats]:
+        """Return rows between which reports differ most, by name."""
+        low, high = self.limits
+        rows = {"all lowest": low, "all highest": high, "in the middle": low / 2 + high / 2}
+        if len(low) > 1:
+            rows["highest and lowest by turns"] = np.where(np.arange(len(low)) % 2, low, high)
+        return rows
+
+    def random_row(self, rng: np.random.Generator) -> Floats:
+        """Return a row anywhere within the limits."""
+        low, high = self.limits
+        share = rng.random(len(low))
+        return (1 - share) * low + share * high
+
+    def estimate_sums(self, reports: Any, weights: Any = None) -> tuple[float, float, Floats, Floats] | None:
+        """Return the sums of w, w^2, w b and (w b)^2 over reports with estimates b; None if there is no short cut."""
+        return None
+
+    @property
+    def work(self) -> int:
+        """How many numbers are drawn for a report beyond those that it holds."""
+        return 0
+
+
+class RowMechanism(NumberChannel):
+    """Hides a vector whose coordinates share one public range."""
 
     dim: int
-
-    # -- what a mechanism must say -------------------------------------------------------------------
 
     @property
     @abstractmethod
@@ -34,47 +98,23 @@ class RowMechanism(ChannelValue, ABC):
         """The smallest and the largest value that a coordinate may have. Values outside are clipped."""
 
     @property
-    @abstractmethod
-    def guarantee(self) -> Guarantee:
-        """Exact privacy of the whole vector."""
+    def names(self) -> tuple[str, ...]:
+        return tuple(f"number {number + 1}" for number in range(self.dim))
 
     @property
-    @abstractmethod
-    def layout(self) -> Layout:
-        """How reports are kept."""
+    def limits(self) -> tuple[Floats, Floats]:
+        low, high = self.range
+        return np.full(self.dim, low), np.full(self.dim, high)
 
-    @abstractmethod
-    def describe(self) -> str:
-        """How the truth was hidden, in a sentence."""
+    def prepare(self, truth: Any) -> Prepared:
+        """Return numbers inside the public range."""
+        inside, clipped = self.clip(truth)
+        short, shortened = self.shortened(inside)
+        return Prepared(short, {"": clipped} if clipped else {}, shortened)
 
-    @abstractmethod
-    def _draw(self, truth: Floats, bits: BitSource) -> Reports:
-        """Draw a report for each row; all values are inside the range."""
-
-    # -- what follows --------------------------------------------------------------------------------
-
-    def privatize(self, truth: Any) -> Reports:
-        """Draw a report for each row, with the operating system's entropy. There is no seed."""
-        return self._report(truth, system_bits())
-
-    def simulate(self, truth: Any, rng: np.random.Generator) -> Reports:
-        """Draw reports reproducibly, for planning and tests; never for real answers."""
-        return self._report(truth, GeneratorBits(rng))
-
-    def _report(self, truth: Any, bits: BitSource) -> Reports:
-        inside, clipped = self._inside(truth)
-        if clipped:
-            low, high = self.range
-            warnings.warn(
-                f"{clipped} values outside [{low:g}, {high:g}] were clipped before they were hidden",
-                AskanceWarning,
-                stacklevel=3,
-            )
-        return self._draw(inside, bits)
-
-    def _inside(self, truth: Any) -> tuple[NDArray[Any], int]:
-        """What :meth:`_draw` is given, and how many values were clipped; all checks are made here."""
-        return self.clip(truth)
+    def shortened(self, inside: Floats) -> tuple[Floats, int]:
+        """Return rows no longer than a public radius, where there is one, and how many were longer."""
+        return inside, 0
 
     def clip(self, truth: Any) -> tuple[Floats, int]:
         """Return the truth with every value inside the public range, and how many were not."""
@@ -85,13 +125,9 @@ class RowMechanism(ChannelValue, ABC):
             return values, 0
         return np.clip(_finite(values), low, high), int(outside)
 
-    def encode_reports(self, reports: Any, design: Any = None) -> Reports:
-        """Check reports, or unpack those of a file."""
-        if design is not None:
-            raise InvalidInput("a design for each row", "design=None: this channel has one design only")
-        if hasattr(reports, "combine_chunks") or hasattr(reports, "buffers"):
-            return self.layout.from_arrow(reports)
-        return self.layout.check(reports)
+    def _clipped_in_words(self, clipped: Mapping[str, int]) -> str:
+        low, high = self.range
+        return f"{clipped['']} values outside [{low:g}, {high:g}] were clipped before they were hidden"
 
 
 class VectorChannel(RowMechanism):
@@ -104,6 +140,28 @@ class VectorChannel(RowMechanism):
     @abstractmethod
     def noise_covariance(self, truth: Any) -> Floats:
         """Return the mean over rows of Cov[unbias(report) | truth], dim x dim, in closed form."""
+
+    @property
+    def estimated(self) -> list[str]:
+        return list(self.names)
+
+    def estimates(self, reports: Any) -> Floats:
+        return self.unbias(reports).reshape(-1, self.dim)
+
+    def expected(self, row: Floats) -> Floats:
+        return row
+
+
+def products(row: Floats) -> Floats:
+    """Return the products of any two numbers of a row, in the order of ``np.triu_indices``."""
+    first, second = np.triu_indices(len(row))
+    return row[first] * row[second]
+
+
+def product_names(names: Sequence[str]) -> list[str]:
+    """Return what :func:`products` are called."""
+    first, second = np.triu_indices(len(names))
+    return [f"{names[i]} times {names[j]}" for i, j in zip(first.tolist(), second.tolist(), strict=True)]
 
 
 def as_matrix(truth: Any, columns: int) -> Floats:

@@ -13,7 +13,7 @@ from askance.channels.guarantee import Guarantee
 from askance.channels.layouts import Reports
 from askance.channels.rows.product_sums import accumulate_products
 from askance.channels.rows.subset_channel import SubsetChannel
-from askance.channels.rows.vectors import checked_dim, checked_epsilon
+from askance.channels.rows.vectors import checked_dim, checked_epsilon, product_names, products
 from askance.channels.rows.window_law import Cost, WindowLaw, law_within, least_cost
 from askance.entropy.bits import BitSource
 from askance.entropy.windows import coins, report_windows, row_blocks, subsets
@@ -120,14 +120,14 @@ class WindowRelease(SubsetChannel):
 
     # -- the respondent's side -----------------------------------------------------------------------
 
-    def _draw(self, truth: Floats, bits: BitSource) -> Reports:
+    def draw(self, values: Floats, bits: BitSource) -> Reports:
         law, k = self.law, self.law.numbers
-        reports = np.empty((len(truth), len(self.layout.states)), dtype=self.layout.dtype)
-        for rows in row_blocks(len(truth), k):
+        reports = np.empty((len(values), len(self.layout.states)), dtype=self.layout.dtype)
+        for rows in row_blocks(len(values), k):
             count = rows.stop - rows.start
             which = subsets(count, k, self.dim, self._always, bits)
-            told = coins(law.told, count, bits)
-            report_windows(truth[rows], which, told, law.codes, law.width, bits, reports[rows])
+            in_window = coins(law.told, count, bits)
+            report_windows(values[rows], which, in_window, law.codes, law.width, bits, reports[rows])
         return reports[:, 0] if len(self.layout.states) == 1 else reports
 
     # -- the learner's side --------------------------------------------------------------------------
@@ -141,7 +141,7 @@ class WindowRelease(SubsetChannel):
 
         The pairs are in the order of ``np.triu_indices(dim)``; zero where a report does not tell both.
         """
-        which, codes = self._told(self.encode_reports(reports))
+        which, codes = self._numbers_and_codes(self.encode_reports(reports))
         values = self.law.values[codes]
         dense = np.zeros((len(values), self.dim * (self.dim + 1) // 2))
         rows = np.arange(len(values))
@@ -152,6 +152,19 @@ class WindowRelease(SubsetChannel):
                 dense[rows, line + which[:, b]] = values[:, a] * values[:, b] - offset
         dense *= self._scales[self.dim :]
         return dense
+
+    @property
+    def estimated(self) -> list[str]:
+        return [*self.names, *product_names(self.names)]
+
+    def estimates(self, reports: Any) -> Floats:
+        return np.hstack([self.unbias(reports), self.unbiased_products(reports)])
+
+    def expected(self, row: Floats) -> Floats:
+        return np.concatenate([row, products(row)])
+
+    def estimate_sums(self, reports: Any, weights: Any = None) -> tuple[float, float, Floats, Floats]:
+        return self.product_sums(reports, weights)
 
     def product_sums(self, reports: Any, weights: Any = None) -> tuple[float, float, Floats, Floats]:
         """Return the sums of w, w^2, w b and (w b)^2 over reports, where b = [unbias, unbiased_products].

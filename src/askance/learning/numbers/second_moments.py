@@ -13,11 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askance.arrays import Floats
-from askance.channels.layouts import Fields
-from askance.channels.rows.per_value_flip import PerValueFlip
 from askance.channels.rows.private_number import PrivateNumber
 from askance.channels.rows.private_row import PrivateRow
-from askance.channels.rows.window_release import WindowRelease
 from askance.statistics.base import Records, add_fields
 from askance.statistics.frequencies import counted
 from askance.statistics.row_blocks import BLOCK_ROWS, blocks
@@ -88,7 +85,7 @@ class HiddenRows:
     def tallies(self, records: Records) -> Iterator[Tally]:
         layout = self.channel.layout
         reports: NDArray[np.integer] = records.codes
-        if isinstance(layout, Fields) and len(layout.states) == 1 and layout.states[0] < len(records):
+        if len(layout.states) == 1 and layout.states[0] < len(records):
             # Equal reports tell the same: each code is looked at once.
             weight, squared = counted(self.channel.encode_reports(reports), records.weights, layout.states[0])
             reports = np.arange(layout.states[0])
@@ -99,20 +96,8 @@ class HiddenRows:
             yield Tally(self.channel.moments(reports[rows]), weight[rows], squared[rows])
 
     def sums(self, records: Records) -> MomentSums:
-        hidden = self.channel._hidden
-        if isinstance(hidden, WindowRelease):
-            # Few of the products are told by a report: their sums need not look at the others.
-            weight, squared, total, squares = hidden.product_sums(records.codes, records.weights)
-            total, squares = np.concatenate([[weight], total]), np.concatenate([[squared], squares])
-            return MomentSums(len(records), weight, squared, total, squares)
-        if isinstance(hidden, PerValueFlip) and records.weights is None:
-            # Every moment has two values, told by the bits of one column.
-            rows, ones = hidden.layout.ones(records.codes)
-            zero, one = self.channel.moments(np.repeat([[0], [1]], hidden.dim, axis=0).reshape(2, -1))
-            share = np.concatenate([[rows], ones])
-            total, squares = (rows * a + share * (b - a) for a, b in ((zero, one), (zero**2, one**2)))
-            return MomentSums(rows, float(rows), float(rows), total, squares)
-        return _summed(self, records)
+        sums = self.channel.moment_sums(records.codes, records.weights)
+        return _summed(self, records) if sums is None else MomentSums(len(records), *sums)
 
 
 @dataclass(frozen=True)

@@ -195,7 +195,7 @@ class _Response:
         return spread * sums.squared_sum * (sums.step / sums.rows) ** 2
 
     def draw(self, sums: LabelSums, features: NDArray[Any], codes: Any, source: BitSource) -> Drawn:
-        reports = self._channel._report(codes, source)
+        reports = self._channel.draw(self._channel.prepare(codes).values, source)
         totals, grams = _sums_of_reports(sums, features, reports)
         guess = self._channel.unbiasing_matrix()  # classes x reports
         # Cov(guess | truth k) = sum_o S[o, k] b(o) b(o)' - e_k e_k'; the truth of a report is guessed as before.

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from askance.channels.attributes.coordinate_law import FiniteCoordinate
 from askance.channels.attributes.feature_channel import FeatureChannel
-from askance.channels.attributes.noise_law import GaussianCoordinate, NoiseCoordinate
+from askance.channels.attributes.noise_law import Law, NoiseCoordinate
 from askance.errors import InvalidInput
 from askance.planning.auditing.audit_report import AttributeAudit
-from askance.planning.auditing.cell_tests import binomial_p_values, enumerated_epsilon, most_revealing
+from askance.planning.auditing.cell_tests import binomial_p_values, most_revealing
 from askance.planning.auditing.clopper_pearson import limits, sure_level
-from askance.planning.auditing.exact_noise import exact_noise_level
+from askance.planning.auditing.exact_noise import exact_law_level, exact_normal_level, normal_shift
 
 _WORK = 1 << 24  # reports on single attributes, where nobody says how many rows
 _SLOW_WORK = 20_000  # where each is drawn without floating point
@@ -54,7 +54,7 @@ def audit_attributes(channel: FeatureChannel, draws: Any, error_rate: float) -> 
     if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < _FEWEST_ROWS:
         raise InvalidInput(f"draws={draws!r}", f"a whole number of rows, at least {_FEWEST_ROWS}")
     bound_level = error_rate / 2 / len(channel.groups)
-    seen = [_Seen.of(law, columns, channel) for law, columns in channel.groups]
+    seen = [_Seen.of(law, columns) for law, columns in channel.groups]
     for number, (truth, reports) in enumerate(_drawn(channel, seen, int(rows))):
         for group in seen:
             group.observe(number, truth[:, group.columns], reports[:, group.columns])
@@ -86,32 +86,24 @@ def audit_attributes(channel: FeatureChannel, draws: Any, error_rate: float) -> 
 
 
 def _rows(channel: FeatureChannel) -> int:
-    slow = any(isinstance(law, NoiseCoordinate) and law.steps for law, _ in channel.groups)
+    slow = any(not law.is_finite and law.steps for law, _ in channel.groups)
     least, most = _ROWS
     return max(least, min(most, (_SLOW_WORK if slow else _WORK) // channel.width))
 
 
 def _exact(channel: FeatureChannel) -> tuple[float, float]:
     """The level of the least private attribute, and that of the whole row, worked out once more."""
-    alone, sums, delta = [0.0], [0.0], 0.0
-    squared: list[float] = []
+    alone, levels, squares, delta = [0.0], [], [], 0.0
     for law, columns in channel.groups:
-        if isinstance(law, FiniteCoordinate):
-            level = enumerated_epsilon(law.counts)
-        elif isinstance(law, GaussianCoordinate) and law.bounds is not None and law.size > 0:
-            shift = (law.bounds[1] - law.bounds[0]) / law.size
-            squared.append(len(columns) * shift**2)
+        alone.append(exact_law_level(law))
+        shift = normal_shift(law)
+        if shift is None:
+            levels.append(alone[-1] * len(columns))
+        else:  # attributes with normal noise are one normal vector: squares of shifts add up
+            squares.append(len(columns) * shift**2)
             delta = max(delta, law.delta)
-            alone.append(exact_noise_level(law))
-            continue
-        elif isinstance(law, NoiseCoordinate):
-            level = exact_noise_level(law)
-        else:
-            raise TypeError(f"nothing is known about the law {law!r}")
-        alone.append(level)
-        sums.append(level * len(columns))
-    normal = exact_noise_level(GaussianCoordinate(1.0, (0.0, math.sqrt(math.fsum(squared))), delta)) if squared else 0.0
-    return max(alone), math.fsum(sums) + normal
+    together = exact_normal_level(math.sqrt(math.fsum(squares)), delta) if squares else 0.0
+    return max(alone), math.fsum(levels) + together
 
 
 def _drawn(channel: FeatureChannel, seen: "list[_Seen]", rows: int) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
@@ -132,8 +124,8 @@ class _Seen:
     truths: NDArray[np.float64]
 
     @staticmethod
-    def of(law: Any, columns: NDArray[np.intp], channel: FeatureChannel) -> "_Seen":
-        return _States(law, columns) if isinstance(law, FiniteCoordinate) else _Noise(law, columns)
+    def of(law: Law, columns: NDArray[np.intp]) -> "_Seen":
+        return _States(law, columns) if law.is_finite else _Noise(law, columns)
 
     def observe(self, number: int, truth: NDArray[Any], reports: NDArray[Any]) -> None:
         """Take in some rows."""
@@ -235,8 +227,7 @@ class _Noise(_Seen):
         if self.law.bounds is None or not self.law.hides:
             return Bound(0.0, "nothing is promised about noise without public bounds")
         lower, upper = limits(self.above, self.each, level)
-        delta = self.law.delta if isinstance(self.law, GaussianCoordinate) else 0.0
-        ratio = float((lower[0] - delta) / upper[1])
+        ratio = float((lower[0] - self.law.delta) / upper[1])
         low, high = self.law.bounds
         sure = max(0.0, math.log(ratio)) if ratio > 0 else 0.0
         return Bound(sure, f"one attribute: reports above {high:g}, {high:g} against {low:g}")

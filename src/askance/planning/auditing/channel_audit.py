@@ -19,6 +19,7 @@ Channels for numbers have too many reports for a table; how they are looked at i
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,7 @@ from askance.channels.attributes.row_channel import RowChannel
 from askance.channels.base import LabelChannel
 from askance.channels.labels.design_per_row import DesignPerRow
 from askance.channels.labels.finite import FiniteLaw
-from askance.channels.rows.private_row import PrivateRow
-from askance.channels.rows.vectors import RowMechanism
+from askance.channels.rows.vectors import NumberChannel
 from askance.entropy.thresholds import RESOLUTION
 from askance.errors import InvalidInput
 from askance.planning.auditing.attribute_audit import audit_attributes
@@ -45,7 +45,7 @@ _AGREE = 1e-9
 
 
 def audit(
-    channel: LabelChannel | RowMechanism | PrivateRow | FeatureChannel | RowChannel,
+    channel: LabelChannel | NumberChannel | FeatureChannel | RowChannel,
     draws: int | None = None,
     error_rate: float = 1e-3,
 ) -> AuditReport:
@@ -75,13 +75,40 @@ def audit(
     """
     if not isinstance(error_rate, int | float | np.floating) or not 0 < error_rate < 1:
         raise InvalidInput(f"error_rate={error_rate!r}", "a probability between 0 and 1, such as 0.001")
-    if isinstance(channel, RowMechanism | PrivateRow):
-        return AuditReport((audit_numbers(channel, draws, float(error_rate)),), float(error_rate))
-    if isinstance(channel, FeatureChannel):
-        return AuditReport((audit_attributes(channel, draws, float(error_rate)),), float(error_rate))
-    if isinstance(channel, RowChannel):
-        return _audit_record(channel, draws, float(error_rate))
-    designs = _designs(channel)
+    return _audited(channel, draws, float(error_rate))
+
+
+@singledispatch
+def _audited(channel: Any, draws: int | None, error_rate: float) -> AuditReport:
+    """Audit a channel by its kind."""
+    raise InvalidInput(
+        f"an audit of {channel!r}", "a channel: a finite channel such as Warner(0.8), or one for numbers"
+    )
+
+
+@_audited.register
+def _(channel: NumberChannel, draws: int | None, error_rate: float) -> AuditReport:
+    return AuditReport((audit_numbers(channel, draws, error_rate),), error_rate)
+
+
+@_audited.register
+def _(channel: FeatureChannel, draws: int | None, error_rate: float) -> AuditReport:
+    return AuditReport((audit_attributes(channel, draws, error_rate),), error_rate)
+
+
+@_audited.register
+def _(channel: RowChannel, draws: int | None, error_rate: float) -> AuditReport:
+    # Features and the label are told at once, so that their levels add up.
+    parts = {"features": channel.features} | ({} if channel.label is None else {"label": channel.label})
+    found = {name: audit(part, draws, error_rate / len(parts)) for name, part in parts.items()}
+    designs = tuple(replace(design, name=name) for name, report in found.items() for design in report.designs)
+    return AuditReport(designs, error_rate, together=math.fsum(report.exact_epsilon for report in found.values()))
+
+
+@_audited.register(FiniteLaw)
+@_audited.register(DesignPerRow)
+def _(channel: FiniteLaw | DesignPerRow, draws: int | None, error_rate: float) -> AuditReport:
+    designs = channel.designs
     draws = _DRAWS if draws is None else draws
     cells_of_truths = len(designs) * len(channel.classes)
     if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 20 * cells_of_truths:
@@ -96,25 +123,7 @@ def audit(
         designs=tuple(
             _audit_design(name, design, halves[name], cell_level, bound_level) for name, design in designs.items()
         ),
-        error_rate=float(error_rate),
-    )
-
-
-def _audit_record(channel: RowChannel, draws: int | None, error_rate: float) -> AuditReport:
-    """Audit the features and the label; both are told at once, so that their levels add up."""
-    parts = {"features": channel.features} | ({} if channel.label is None else {"label": channel.label})
-    found = {name: audit(part, draws, error_rate / len(parts)) for name, part in parts.items()}
-    designs = tuple(replace(design, name=name) for name, report in found.items() for design in report.designs)
-    return AuditReport(designs, error_rate, together=math.fsum(report.exact_epsilon for report in found.values()))
-
-
-def _designs(channel: Any) -> Mapping[str, FiniteLaw]:
-    if isinstance(channel, DesignPerRow):
-        return channel.designs
-    if isinstance(channel, FiniteLaw):
-        return {"": channel}
-    raise InvalidInput(
-        f"an audit of {channel!r}", "a channel: a finite channel such as Warner(0.8), or one for numbers"
+        error_rate=error_rate,
     )
 
 
@@ -123,7 +132,7 @@ def _draw(channel: Any, designs: Mapping[str, FiniteLaw], each: int) -> dict[str
 
     Truths and designs alternate from row to row, as they would among real respondents.
     """
-    truths, several = len(channel.classes), isinstance(channel, DesignPerRow)
+    truths = len(channel.classes)
     labels = np.array(channel.classes, dtype=None if len({*map(type, channel.classes)}) == 1 else object)
     names = np.array(list(designs))
     combinations = truths * len(designs)
@@ -134,7 +143,7 @@ def _draw(channel: Any, designs: Mapping[str, FiniteLaw], each: int) -> dict[str
         done, total = 0, rounds * combinations
         while done < total:
             which = np.arange(done, min(done + _DRAWS_AT_ONCE, total)) % combinations
-            design = (names[which // truths],) if several else ()
+            design = (names[which // truths],) if channel.needs_design else ()
             reports = channel.privatize(labels[which % truths], *design)
             codes = channel.encode_reports(reports, *design).astype(np.int64)
             counted += np.bincount(codes * combinations + which, minlength=rows * combinations)

@@ -60,7 +60,7 @@ def _extremes(channel: object) -> Extremes:
 
 @_extremes.register
 def _(channel: PrivateRow) -> Extremes:
-    return _extremes(channel._hidden)
+    return _extremes(channel.inner)
 
 
 @_extremes.register
@@ -92,7 +92,7 @@ def _(channel: PerValueFlip) -> Extremes:
 @_extremes.register
 def _(channel: PrivUnit) -> Extremes:
     # Whatever the proposals, a truth only decides which of them has which weight.
-    weights = channel._selection.counts.tolist()
+    weights = channel.selection.counts.tolist()
     if sum(weights) != RESOLUTION:
         raise InvalidInput("weights of proposals that do not add up to 2^62", "a selection that can be drawn from")
     return Extremes(Fraction(max(weights)), Fraction(min(weights))).repeated(channel.rounds)
@@ -108,7 +108,7 @@ def _(channel: TripleRelease) -> Extremes:
         for report in product((0, 1), repeat=3):
             chance = Fraction(1)
             for bit, fraction in zip(report, told, strict=True):
-                one = (channel._bit.low + fraction * channel._bit.span) / RESOLUTION
+                one = (channel.bit.low + fraction * channel.bit.span) / RESOLUTION
                 chance *= one if bit else 1 - one
             found.setdefault(report, []).append(chance)
     return _worst([Extremes(max(chances), min(chances)) for chances in found.values()])

@@ -1,38 +1,79 @@
-"""The level of added noise, worked out once more from its density and from nothing that the channel says of itself."""
+"""The level of one attribute, worked out once more from its law and from nothing that the channel says of itself."""
 
 import math
+from functools import singledispatch
+from typing import Any
 
 import numpy as np
 
-from askance.channels.attributes.noise_law import GaussianCoordinate, NoiseCoordinate
+from askance.channels.attributes.coordinate_law import FiniteCoordinate
+from askance.channels.attributes.noise_law import GaussianCoordinate, LaplaceCoordinate, NoiseCoordinate
+from askance.planning.auditing.cell_tests import enumerated_epsilon
 
 
-def exact_noise_level(law: NoiseCoordinate) -> float:
-    """Return the level of noise within public bounds; infinite without them.
+@singledispatch
+def exact_law_level(law: Any) -> float:
+    """Return the level of one attribute; that of noise is infinite without public bounds.
 
-    The two truths are at the ends of the bounds. For Laplace noise the log-ratio of the densities is bounded, and its
-    maximum is looked up on a grid beyond both ends. For normal noise delta(epsilon) is the integral of
-    max(0, p - e^epsilon q), and epsilon is where it falls to the stated delta.
+    A table's is enumerated. With noise, the two truths are at the ends of the bounds. For Laplace noise the log-ratio
+    of the densities is bounded, and its maximum is looked up on a grid beyond both ends. For normal noise
+    delta(epsilon) is the integral of max(0, p - e^epsilon q), and epsilon is where it falls to the stated delta.
 
     Examples
     --------
     >>> from askance.channels.attributes.noise_law import LaplaceCoordinate
-    >>> round(exact_noise_level(LaplaceCoordinate(0.5, (0.0, 1.0))), 9)
+    >>> round(exact_law_level(LaplaceCoordinate(0.5, (0.0, 1.0))), 9)
     2.0
     """
-    if law.bounds is None or law.size <= 0:
+    raise TypeError(f"nothing is known about the law {law!r}")
+
+
+@exact_law_level.register
+def _(law: FiniteCoordinate) -> float:
+    return enumerated_epsilon(law.counts)
+
+
+@exact_law_level.register
+def _(law: LaplaceCoordinate) -> float:
+    shift, standard = _shift(law), LaplaceCoordinate(1.0)
+    if math.isinf(shift):
         return math.inf
-    shift = (law.bounds[1] - law.bounds[0]) / law.size
-    standard = type(law)(1.0)
-    if not isinstance(law, GaussianCoordinate):
-        at = np.linspace(-shift - 5, shift + 5, 10_001)
-        return float(np.max(np.abs(standard.log_density(at) - standard.log_density(at - shift))))
+    at = np.linspace(-shift - 5, shift + 5, 10_001)
+    return float(np.max(np.abs(standard.log_density(at) - standard.log_density(at - shift))))
+
+
+@exact_law_level.register
+def _(law: GaussianCoordinate) -> float:
+    return exact_normal_level(_shift(law), law.delta)
+
+
+@singledispatch
+def normal_shift(law: Any) -> float | None:
+    """Return how far apart two truths can be, in standard deviations of normal noise; None for every other law."""
+    return None
+
+
+@normal_shift.register
+def _(law: GaussianCoordinate) -> float | None:
+    shift = _shift(law)
+    return shift if math.isfinite(shift) else None
+
+
+def _shift(law: NoiseCoordinate) -> float:
+    """How far apart two truths can be, in sizes of the noise; infinite without bounds or noise."""
+    return math.inf if law.bounds is None or law.size <= 0 else (law.bounds[1] - law.bounds[0]) / law.size
+
+
+def exact_normal_level(shift: float, delta: float) -> float:
+    """Return the level of normal noise at delta, for truths so many standard deviations apart."""
+    if math.isinf(shift):
+        return math.inf
     low, high = 0.0, 1.0
-    while _delta(shift, high) > law.delta:
+    while _delta(shift, high) > delta:
         low, high = high, 2 * high
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if _delta(shift, middle) > law.delta else (low, middle)
+        low, high = (middle, high) if _delta(shift, middle) > delta else (low, middle)
     return high
 
 

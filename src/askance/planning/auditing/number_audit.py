@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 
 from askance.arrays import Floats
 from askance.channels.layouts import Reports
-from askance.channels.rows.private_row import PrivateRow
-from askance.channels.rows.vectors import RowMechanism
+from askance.channels.rows.vectors import NumberChannel
 from askance.errors import InvalidInput
 from askance.planning.auditing.audit_report import MeanFault, NumberAudit
 from askance.planning.auditing.audited_rows import AuditedRows
@@ -43,7 +42,7 @@ _A_HAIR = 1e-9
 _SCALE = "the scale of all estimates"
 
 
-def audit_numbers(channel: RowMechanism | PrivateRow, draws: Any, error_rate: float) -> NumberAudit:
+def audit_numbers(channel: NumberChannel, draws: Any, error_rate: float) -> NumberAudit:
     """Check a channel for numbers; see :func:`askance.audit`."""
     rows = AuditedRows(channel)
     if draws is None:
@@ -94,7 +93,7 @@ def audit_numbers(channel: RowMechanism | PrivateRow, draws: Any, error_rate: fl
 def _drawn(rows: AuditedRows, truths: list[str], draws: int) -> Iterator[tuple[str, Reports]]:
     """Draw reports for some truths, which alternate from row to row as they would among real respondents."""
     each = -(-draws // len(truths))
-    at_once = max(64, _NUMBERS_AT_ONCE // (len(truths) * max(len(rows.quantities), len(rows.bins))))
+    at_once = max(64, _NUMBERS_AT_ONCE // (len(truths) * max(len(rows.channel.estimated), len(rows.bins))))
     truth = np.array([rows.truths[name] for name in truths])
     for start in range(0, each, at_once):
         rounds = min(at_once, each - start)
@@ -112,9 +111,9 @@ class _Means:
 
     def __init__(self, rows: AuditedRows) -> None:
         self.rows = rows
-        self.quantities = [*rows.quantities, _SCALE]
+        self.quantities = [*rows.channel.estimated, _SCALE]
         self.number = {name: number for number, name in enumerate(rows.truths)}
-        single = np.array([rows.wanted(row) for row in rows.truths.values()])
+        single = np.array([rows.channel.expected(row) for row in rows.truths.values()])
         spread = np.ptp(single, axis=0)
         weights = np.divide(single, spread**2, out=np.zeros_like(single), where=spread > 0)
         length = np.einsum("ij,ij->i", single, weights)
@@ -130,7 +129,7 @@ class _Means:
 
     def observe(self, truth: str, reports: Reports) -> None:
         t = self.number[truth]
-        estimates = self.rows.estimates(reports)
+        estimates = self.rows.channel.estimates(reports)
         scales = estimates @ self._weights.T
         if self._usual is None:  # what most reports say about a quantity that few of them tell
             self._usual = np.sort(estimates[:1000], axis=0)[len(estimates[:1000]) // 2]
@@ -243,7 +242,7 @@ class _Scores:
         """Return 2 x n x truths."""
         binned, fields = self.rows.binned(reports), np.arange(self.logs.shape[1])
         by_fields = np.column_stack([table[fields, binned].sum(axis=1) for table in self.logs])
-        return np.stack([by_fields, self.rows.estimates(reports) @ self.direction.T])
+        return np.stack([by_fields, self.rows.channel.estimates(reports) @ self.direction.T])
 
 
 @dataclass(frozen=True)

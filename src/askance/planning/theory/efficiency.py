@@ -9,7 +9,7 @@ E[beta(o) | y] = phi(y), an estimate from n reports has covariance Sigma / n, wh
     moments   Sigma = I^-1 + I^-1 E Cov[beta(o) | y] I^-1        unbiased moments, then the convex fit
 """
 
-from typing import Literal
+from typing import Any, Literal, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -97,7 +97,7 @@ def asymptotic_variance(
     inverse_information = _inverse(information, information, "the features")
     if method == "full":
         return inverse_information
-    if isinstance(channel, VectorChannel):
+    if _hides_vectors(channel):
         if method != "moments":
             raise InvalidInput(
                 f"method={method!r} for a vector channel",
@@ -196,7 +196,7 @@ def relative_efficiency(
     moments = asymptotic_variance(features, theta, channel, "moments", unbiasing)
     if reference is not None:
         other = asymptotic_variance(features, theta, reference, "moments", unbiasing)
-    elif isinstance(channel, VectorChannel):
+    elif _hides_vectors(channel):
         raise InvalidInput("a vector channel and nothing to compare it with", "reference=another channel")
     else:
         other = asymptotic_variance(features, theta, channel, "marginal")
@@ -213,11 +213,16 @@ def _population(features: ArrayLike, theta: ArrayLike) -> tuple[Floats, Floats]:
     return phi, family_law(phi, parameter)
 
 
-def _matrix_of(channel: LabelChannel | ArrayLike | None, classes: int) -> Floats:
+def _hides_vectors(channel: Any) -> TypeGuard[VectorChannel]:
+    """Whether a channel answers what noise it adds to a vector; a table, or its matrix, does not."""
+    return hasattr(channel, "noise_covariance")
+
+
+def _matrix_of(channel: Any, classes: int) -> Floats:
     """The channel's matrix, without the reports that no truth leads to."""
     if channel is None:
         raise InvalidInput("no channel", "a finite channel or its matrix, unless method='full'")
-    table = np.asarray(channel.matrix if isinstance(channel, LabelChannel) else channel, dtype=float)
+    table = np.asarray(getattr(channel, "matrix", channel), dtype=float)
     matrix = checked_matrix(table, classes, reports=len(table) if table.ndim else 0)
     possible: Floats = matrix[matrix.max(axis=1) > 0]
     return possible
