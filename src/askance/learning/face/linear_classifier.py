@@ -96,7 +96,7 @@ class LinearClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
 
     def _need_coefficients(self, what: str, instead: str) -> None:
         if not self._is_linear:
-            raise NotAvailable(f"{what} of a fit by a learner that is not linear", instead)
+            raise NotAvailable(f"{what} of a fit by a learner (base_estimator), which has no coefficients", instead)
 
     def _keep_rows(self, theta: Floats, intercept: bool) -> None:
         """Keep coefficients (rows x features, intercept first if there is one)."""
