@@ -11,7 +11,7 @@ from scipy import integrate, stats
 import askance as ask
 from askance.errors import InvalidInput
 from askance.mechanisms.budget import Budget
-from askance.mechanisms.counts.count_mechanisms import SOUND, choose
+from askance.mechanisms.counts.count_mechanisms import SOUND, choose_count_mechanisms
 from askance.mechanisms.counts.dirichlet_counts import SoundDirichlet, beta_delta, dirichlet_delta, polya_urn
 from askance.mechanisms.counts.scaled_dirichlet import chebyshev_bound, outside_probability, paper_scale
 from count_cases import PAPER, bits
@@ -174,5 +174,5 @@ def test_the_papers_mechanism_says_that_it_has_no_guarantee(tmp_path):
     with pytest.raises(InvalidInput, match="with a ledger"):
         ask.release_counts(PAPER, 0.05, 0.05, "scaled-dirichlet-paper", ledger=ledger)
     assert ledger.entries == ()
-    _, looked_at = choose("auto", [1000], 5, Budget.of("0.05", "0.05"))
+    _, looked_at = choose_count_mechanisms("auto", [1000], 5, Budget.of("0.05", "0.05"))
     assert set(looked_at) == set(SOUND) - {"dirichlet"}

@@ -17,7 +17,7 @@ import askance as ask
 from askance.entropy.bits import GeneratorBits
 from askance.errors import InvalidInput, ReleaseError
 from askance.mechanisms.budget import Budget
-from askance.mechanisms.counts.count_mechanisms import SOUND, best_noise, calibrated, choose
+from askance.mechanisms.counts.count_mechanisms import SOUND, best_noise, calibrated, choose_count_mechanisms
 from askance.releases import paid_release as paying
 from askance.releases.counts_release import CountsRelease, simulate_counts_release
 from askance.solvers.simplex import project_to_simplex
@@ -42,7 +42,7 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "counts-v1.json"
 def test_distortion_of_five_classes(epsilon, delta, most, taken):
     rng = np.random.default_rng(12)
     truth = np.array(PAPER) / 1000
-    plan, predicted = choose("auto", [1000], 5, Budget.of(epsilon, delta))
+    plan, predicted = choose_count_mechanisms("auto", [1000], 5, Budget.of(epsilon, delta))
     assert plan[0].name == taken
     assert predicted[taken] <= min(most, 1.001 * min(predicted.values()))
     found = [

@@ -13,12 +13,12 @@ import askance as ask
 from askance.errors import InvalidInput, ReleaseError
 from askance.mechanisms.budget import Budget
 from askance.mechanisms.sums.label_sums import LabelSums, sum_by_label
-from askance.mechanisms.sums.mean_operator_mechanisms import choose, sensitivity, values_from
+from askance.mechanisms.sums.mean_operator_mechanisms import choose_sum_mechanism, sensitivity, values_from
 from askance.mechanisms.total_noise import (
-    GaussianNoise,
-    LaplaceNoise,
-    RadialNoise,
     Sensitivity,
+    TotalGaussian,
+    TotalLaplace,
+    TotalRadial,
     gaussian_delta,
     gaussian_deviation,
 )
@@ -106,7 +106,7 @@ def log_law(noise, shift):
     """The logarithm of the probability of each output near the centre, of noise moved by a vector."""
     grid = np.array(list(itertools.product(range(-25, 26), repeat=noise.count)))
     away = grid - np.array(shift)
-    if isinstance(noise, LaplaceNoise):
+    if isinstance(noise, TotalLaplace):
         return -np.abs(away).sum(axis=1) / float(noise.scale)  # the same constant for every shift
     deviation = float(noise.deviation)
     tails = np.log(stats.norm.cdf((away + 0.5) / deviation) - stats.norm.cdf((away - 0.5) / deviation))
@@ -119,7 +119,7 @@ def test_the_level_of_laplace_noise_by_looking_at_every_output(rows):
     worst = 0.0
     for labels in itertools.product((0, 1), repeat=len(rows)):
         here = tiny(rows, labels)
-        plan, _ = choose("laplace", here, budget, (-1, 1))
+        plan, _ = choose_sum_mechanism("laplace", here, budget, (-1, 1))
         for i in range(len(rows)):
             there = tiny(rows, [1 - c if j == i else c for j, c in enumerate(labels)])
             ratio = log_law(plan.noise, here.totals[1]) - log_law(plan.noise, there.totals[1])
@@ -130,7 +130,7 @@ def test_the_level_of_laplace_noise_by_looking_at_every_output(rows):
 def test_two_labelled_rows_move_in_a_release_of_three_classes():
     rows = [[2], [1]]
     here, there = tiny(rows, [0, 1], 3), tiny(rows, [2, 1], 3)
-    plan, _ = choose("laplace", here, Budget.of(1), ("a", "b", "c"))
+    plan, _ = choose_sum_mechanism("laplace", here, Budget.of(1), ("a", "b", "c"))
     assert sensitivity(here) == Sensitivity(one=4, squared_two=8, count=3)
     gap = log_law(plan.noise, here.totals.ravel()) - log_law(plan.noise, there.totals.ravel())
     assert gap.max() == pytest.approx(1.0, abs=1e-12)
@@ -138,7 +138,7 @@ def test_two_labelled_rows_move_in_a_release_of_three_classes():
 
 def test_the_delta_of_gaussian_noise_by_looking_at_every_output():
     for count, shift in ((1, [5]), (2, [3, 4])):
-        noise = GaussianNoise.calibrated(Sensitivity(7, 25, count), Budget.of(1, "0.05"))
+        noise = TotalGaussian.calibrated(Sensitivity(7, 25, count), Budget.of(1, "0.05"))
         here, there = np.exp(log_law(noise, [0] * count)), np.exp(log_law(noise, shift))
         exact = np.maximum(here - math.e * there, 0).sum()
         assert exact <= 0.05
@@ -166,7 +166,7 @@ def test_the_gaussian_deviation_is_the_least(epsilon, delta):
 
 def test_the_scale_of_radial_noise_is_never_below_the_norm():
     for squared in (1, 2, 25, 3**70):
-        noise = RadialNoise.calibrated(Sensitivity(1, squared, 2), Budget.of("0.1"))
+        noise = TotalRadial.calibrated(Sensitivity(1, squared, 2), Budget.of("0.1"))
         ratio = Fraction(squared) / (noise.scale * Fraction(1, 10)) ** 2
         assert 1 - Fraction(1, 10**8) < ratio <= 1
 

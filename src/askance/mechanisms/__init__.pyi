@@ -3,9 +3,9 @@ from askance.mechanisms.budget import Number as Number
 from askance.mechanisms.budget import written as written
 from askance.mechanisms.ledger import Ledger as Ledger
 from askance.mechanisms.ledger import LedgerEntry as LedgerEntry
-from askance.mechanisms.total_noise import GaussianNoise as GaussianNoise
-from askance.mechanisms.total_noise import LaplaceNoise as LaplaceNoise
-from askance.mechanisms.total_noise import RadialNoise as RadialNoise
 from askance.mechanisms.total_noise import Sensitivity as Sensitivity
+from askance.mechanisms.total_noise import TotalGaussian as TotalGaussian
+from askance.mechanisms.total_noise import TotalLaplace as TotalLaplace
 from askance.mechanisms.total_noise import TotalNoise as TotalNoise
+from askance.mechanisms.total_noise import TotalRadial as TotalRadial
 from askance.mechanisms.total_noise import gaussian_deviation as gaussian_deviation

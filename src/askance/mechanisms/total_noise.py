@@ -65,7 +65,7 @@ class TotalNoise(Protocol):
 
 
 @dataclass(frozen=True)
-class LaplaceNoise:
+class TotalLaplace:
     """Independent discrete Laplace numbers."""
 
     scale: Fraction
@@ -78,7 +78,7 @@ class LaplaceNoise:
     )
 
     @classmethod
-    def calibrated(cls, sensitivity: Sensitivity, budget: Budget) -> "LaplaceNoise":
+    def calibrated(cls, sensitivity: Sensitivity, budget: Budget) -> "TotalLaplace":
         """Return the noise for which one label changes no probability by more than e^epsilon."""
         return cls(Fraction(sensitivity.one) / budget.epsilon, sensitivity.count)
 
@@ -91,7 +91,7 @@ class LaplaceNoise:
 
 
 @dataclass(frozen=True)
-class RadialNoise:
+class TotalRadial:
     """A vector of uniform direction and Gamma-distributed length, rounded to whole numbers."""
 
     scale: Fraction
@@ -104,7 +104,7 @@ class RadialNoise:
     )
 
     @classmethod
-    def calibrated(cls, sensitivity: Sensitivity, budget: Budget) -> "RadialNoise":
+    def calibrated(cls, sensitivity: Sensitivity, budget: Budget) -> "TotalRadial":
         """Return the noise whose density one label changes by at most e^epsilon."""
         return cls(sensitivity.two / budget.epsilon, sensitivity.count)
 
@@ -118,7 +118,7 @@ class RadialNoise:
 
 
 @dataclass(frozen=True)
-class GaussianNoise:
+class TotalGaussian:
     """Independent normal numbers, rounded to whole numbers."""
 
     deviation: Fraction
@@ -131,7 +131,7 @@ class GaussianNoise:
     )
 
     @classmethod
-    def calibrated(cls, sensitivity: Sensitivity, budget: Budget) -> "GaussianNoise":
+    def calibrated(cls, sensitivity: Sensitivity, budget: Budget) -> "TotalGaussian":
         """Return the noise of least variance that is (epsilon, delta)-private."""
         if not budget.delta:
             raise InvalidInput(

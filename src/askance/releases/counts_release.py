@@ -17,7 +17,13 @@ from askance.channels.guarantee import Guarantee
 from askance.entropy.bits import BitSource, GeneratorBits
 from askance.errors import InvalidInput
 from askance.mechanisms.budget import Budget, Number, written
-from askance.mechanisms.counts.count_mechanisms import Plan, choose, cost, from_parameters, to_parameters
+from askance.mechanisms.counts.count_mechanisms import (
+    CountMechanism,
+    choose_count_mechanisms,
+    cost,
+    from_parameters,
+    to_parameters,
+)
 from askance.mechanisms.counts.count_noise import CountNoise
 from askance.mechanisms.counts.dirichlet_draws import PaperDirichlet
 from askance.mechanisms.counts.scaled_dirichlet import NAME as PAPER
@@ -129,28 +135,28 @@ class CountsRelease(JsonRelease):
         if not 0 < level < 1:
             raise InvalidInput(f"level={level!r}", "a number between 0 and 1")
         below, above = np.empty_like(self.raw), np.empty_like(self.raw)
-        for bag, (plan, covariance) in enumerate(zip(self._plans, self._covariances, strict=True)):
-            if isinstance(plan, CountNoise):
-                below[bag], above[bag] = plan.error.margins(level)
+        for bag, (noise, covariance) in enumerate(zip(self._mechanisms, self._covariances, strict=True)):
+            if isinstance(noise, CountNoise):
+                below[bag], above[bag] = noise.error.margins(level)
             else:
                 below[bag] = above[bag] = _normal_quantile(level) * np.sqrt(np.diag(covariance))
         ends = (self.raw - below, self.raw + above)
         return Intervals(*(np.clip(end / self._sizes, 0.0, 1.0) for end in ends))
 
     @cached_property
-    def _plans(self) -> list[Plan]:
-        known: dict[Any, Plan] = {}
-        plans = []
+    def _mechanisms(self) -> list[CountMechanism]:
+        known: dict[Any, CountMechanism] = {}
+        mechanisms = []
         for total, parameters in zip(self.totals, self.parameters, strict=True):
             key = (total, *parameters.items())
             if key not in known:
                 known[key] = from_parameters(self.mechanism, parameters, total, len(self.classes))
-            plans.append(known[key])
-        return plans
+            mechanisms.append(known[key])
+        return mechanisms
 
     @cached_property
     def _covariances(self) -> Floats:
-        return np.array([plan.covariance(raw) for plan, raw in zip(self._plans, self.raw, strict=True)])
+        return np.array([each.covariance(raw) for each, raw in zip(self._mechanisms, self.raw, strict=True)])
 
     @property
     def _sizes(self) -> Floats:
@@ -316,7 +322,7 @@ class _Task:
     """A release that is fully checked and decided, and not yet drawn."""
 
     table: CountTable
-    plans: list[Plan]
+    mechanisms: list[CountMechanism]
     predicted: dict[str, float]
     cost: Budget
     people: str
@@ -336,24 +342,26 @@ class _Task:
         _check_level(budget)
         table = read_counts(counts, classes, bags)
         if mechanism == PAPER:
-            plans: list[Plan] = [PaperDirichlet.of(row.tolist(), budget, search) for row in table.counts]  # type: ignore[arg-type]
+            mechanisms: list[CountMechanism] = [PaperDirichlet.of(row.tolist(), budget, search) for row in table.counts]  # type: ignore[arg-type]
             predicted: dict[str, float] = {}
         else:
-            plans, predicted = choose(mechanism, table.totals, len(table.classes), budget)
-        spent = cost(plans[0].name, budget)
+            mechanisms, predicted = choose_count_mechanisms(mechanism, table.totals, len(table.classes), budget)
+        spent = cost(mechanisms[0].name, budget)
         times = 1 if disjoint else len(table.bags)
         together = Budget.of(spent.epsilon * times, spent.delta * times)
-        return cls(table, plans, predicted, together, people or f"{sum(table.totals)} rows")
+        return cls(table, mechanisms, predicted, together, people or f"{sum(table.totals)} rows")
 
     def describe(self) -> str:
         bags = len(self.table.bags)
-        return f"counts of {sum(self.table.totals):,} labels in {bags:,} bag{'s' * (bags > 1)} ({self.plans[0].name})"
+        return (
+            f"counts of {sum(self.table.totals):,} labels in {bags:,} bag{'s' * (bags > 1)} ({self.mechanisms[0].name})"
+        )
 
     def release(self, source: BitSource) -> CountsRelease:
-        name = self.plans[0].name
+        name = self.mechanisms[0].name
         totals = self.table.totals
         raw = np.array(
-            [plan.draw(row.tolist(), source) for plan, row in zip(self.plans, self.table.counts, strict=True)]
+            [each.draw(row.tolist(), source) for each, row in zip(self.mechanisms, self.table.counts, strict=True)]
         )
         shares = [project_to_simplex(row / total) * total for row, total in zip(raw, totals, strict=True)]
         level = (math.inf, 0.0) if name == PAPER else (float(self.cost.epsilon), float(self.cost.delta))
@@ -365,8 +373,8 @@ class _Task:
             raw=raw,
             guarantee=Guarantee(*level, protects=PROTECTS, neighbours=NEIGHBOURS),
             mechanism=name,
-            how_known=self.plans[0].how_known,
-            parameters=tuple(to_parameters(plan) for plan in self.plans),
+            how_known=self.mechanisms[0].how_known,
+            parameters=tuple(to_parameters(each) for each in self.mechanisms),
             predicted=self.predicted,
         )
 

@@ -17,7 +17,7 @@ from askance.errors import InvalidInput
 from askance.mechanisms.budget import Budget, Number
 from askance.mechanisms.ledger import Ledger
 from askance.mechanisms.sums.label_sums import LabelSums, sum_by_label
-from askance.mechanisms.sums.mean_operator_mechanisms import Plan, choose
+from askance.mechanisms.sums.mean_operator_mechanisms import SumMechanism, choose_sum_mechanism
 from askance.releases.json_release import JsonRelease
 from askance.releases.mean_operator import MeanOperator
 from askance.releases.paid_release import paid_release
@@ -249,7 +249,7 @@ class _Task:
     codes: Codes
     classes: tuple[Label, ...]
     sums: LabelSums
-    plan: Plan
+    mechanism: SumMechanism
     predicted: dict[str, float]
     intercept: bool
     columns: tuple[str, ...]
@@ -272,12 +272,12 @@ class _Task:
         sums = sum_by_label(features, codes, len(labels), fit_intercept)
         if sums.one_norm == 0:
             raise InvalidInput("features that are all zero", "features that say something")
-        plan, predicted = choose(mechanism, sums, budget, labels)
-        return cls(features, codes, labels, sums, plan, predicted, fit_intercept, names, digest)
+        chosen, predicted = choose_sum_mechanism(mechanism, sums, budget, labels)
+        return cls(features, codes, labels, sums, chosen, predicted, fit_intercept, names, digest)
 
     @property
     def cost(self) -> Budget:
-        return self.plan.cost
+        return self.mechanism.cost
 
     @property
     def people(self) -> str:
@@ -285,18 +285,18 @@ class _Task:
         return f"{self.sums.rows} rows" if self.digest is None else f"ids {self.digest.ids}"
 
     def describe(self) -> str:
-        return f"the mean operator of {self.sums.rows:,} labels ({self.plan.name})"
+        return f"the mean operator of {self.sums.rows:,} labels ({self.mechanism.name})"
 
     def release(self, source: BitSource) -> MeanOperatorRelease:
-        values, covariance = self.plan.draw(self.sums, self.features, self.codes, source)
+        values, covariance = self.mechanism.draw(self.sums, self.features, self.codes, source)
         guarantee = Guarantee(
-            self.plan.epsilon, float(self.cost.delta), protects="one person's label", neighbours=NEIGHBOURS
+            self.mechanism.epsilon, float(self.cost.delta), protects="one person's label", neighbours=NEIGHBOURS
         )
         return MeanOperatorRelease(
             operator=MeanOperator(values, self.classes, self.sums.rows, noise_covariance=covariance),
             guarantee=guarantee,
-            mechanism=self.plan.name,
-            how_known=self.plan.how_known,
+            mechanism=self.mechanism.name,
+            how_known=self.mechanism.how_known,
             intercept=self.intercept,
             columns=self.columns,
             step=self.sums.step,

@@ -1,8 +1,8 @@
+from askance.mechanisms.counts.count_mechanisms import CountMechanism as CountMechanism
 from askance.mechanisms.counts.count_mechanisms import Noise as Noise
-from askance.mechanisms.counts.count_mechanisms import Plan as Plan
 from askance.mechanisms.counts.count_mechanisms import best_noise as best_noise
 from askance.mechanisms.counts.count_mechanisms import calibrated as calibrated
-from askance.mechanisms.counts.count_mechanisms import choose as choose
+from askance.mechanisms.counts.count_mechanisms import choose_count_mechanisms as choose_count_mechanisms
 from askance.mechanisms.counts.count_mechanisms import cost as cost
 from askance.mechanisms.counts.count_mechanisms import from_parameters as from_parameters
 from askance.mechanisms.counts.count_mechanisms import to_parameters as to_parameters

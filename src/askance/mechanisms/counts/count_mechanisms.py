@@ -1,8 +1,8 @@
 """Ways to release the counts of a bag, and which of them distorts least.
 
-A plan is a mechanism that is calibrated for one bag: how it draws, how far off it is, and why it is private. All that a
-sound one knows besides the counts it is given to draw for is public: the total, the number of classes, and the level.
-So the choice among them costs no privacy.
+A mechanism is calibrated for one bag: how it draws, how far off it is, and why it is private. All that a sound one
+knows besides the counts it is given to draw for is public: the total, the number of classes, and the level. So the
+choice among them costs no privacy.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from askance.mechanisms.counts.dirichlet_draws import LaplacePrior, PaperDirichl
 from askance.mechanisms.counts.independent_counts import IndependentGaussian, IndependentLaplace
 
 Noise = BalancedLaplace | TruncatedLaplace | BalancedGaussian | IndependentLaplace | IndependentGaussian
-Plan = Noise | LaplacePrior | SoundDirichlet | PaperDirichlet
+CountMechanism = Noise | LaplacePrior | SoundDirichlet | PaperDirichlet
 
 _NOISES: dict[str, type[Noise]] = {
     law.name: law
@@ -32,32 +32,34 @@ _DIRICHLETS: dict[str, type[LaplacePrior] | type[SoundDirichlet]] = {
 }
 SOUND = (*_NOISES, *_DIRICHLETS)
 _SPEND_DELTA = {law.name for law in (TruncatedLaplace, BalancedGaussian, IndependentGaussian, SoundDirichlet)}
-_NO_CUT = 200
-_LEAST_PARAMETER = Fraction(1, 10**30)
+_NO_CUT = 200  # delta below epsilon / 200 cuts off so far out that truncation gains less than 1% (docs/decisions/0008)
+_LEAST_PARAMETER = Fraction(1, 10**30)  # beyond what any level can ask for, and within doubles
 _WORTH = 0.95  # delta is spent only for less than so much of the distortion without it
 
 
-def choose(mechanism: str, totals: Sequence[int], classes: int, budget: Budget) -> tuple[list[Plan], dict[str, float]]:
+def choose_count_mechanisms(
+    name: str, totals: Sequence[int], classes: int, budget: Budget
+) -> tuple[list[CountMechanism], dict[str, float]]:
     """Calibrate a sound mechanism for bags of some sizes, or with "auto" the one of least distortion.
 
     Returns
     -------
     list
-        A plan for each bag.
+        A mechanism for each bag.
     dict
         The expected distortion of each mechanism that was looked at: the sum of absolute errors of the proportions,
         mean of all bags, before they are made non-negative, which only lessens it.
     """
     sizes = sorted(set(totals))
-    found: dict[str, dict[int, Plan]] = {}
-    for name in [mechanism] if mechanism != "auto" else _automatic(budget):
+    found: dict[str, dict[int, CountMechanism]] = {}
+    for kind in [name] if name != "auto" else _automatic(budget):
         try:
-            found[name] = {total: calibrated(name, total, classes, budget) for total in sizes}
+            found[kind] = {total: calibrated(kind, total, classes, budget) for total in sizes}
         except InvalidInput:  # a level that this mechanism cannot give
-            if mechanism != "auto":
+            if name != "auto":
                 raise
     distortions = {
-        name: float(np.mean([plans[total].distortion / total for total in totals])) for name, plans in found.items()
+        kind: float(np.mean([by_size[total].distortion / total for total in totals])) for kind, by_size in found.items()
     }
     best = found[_best(distortions)]
     return [best[total] for total in totals], distortions
@@ -102,7 +104,7 @@ def cost(mechanism: str, budget: Budget) -> Budget:
     return budget if mechanism in _SPEND_DELTA else Budget(budget.epsilon)
 
 
-def calibrated(name: str, total: int, classes: int, budget: Budget) -> Plan:
+def calibrated(name: str, total: int, classes: int, budget: Budget) -> CountMechanism:
     """Return a sound mechanism for a bag of some size."""
     spent = cost(name, budget)
     if name in _DIRICHLETS:
@@ -110,15 +112,14 @@ def calibrated(name: str, total: int, classes: int, budget: Budget) -> Plan:
     return _NOISES[name].calibrated(classes, spent)
 
 
-def to_parameters(plan: Plan) -> dict[str, str]:
-    """Return the numbers of a plan as exact text."""
-    return {
-        field.name: str(getattr(plan, field.name)) for field in fields(plan) if field.name not in ("total", "classes")
-    }
+def to_parameters(mechanism: CountMechanism) -> dict[str, str]:
+    """Return the numbers of a mechanism as exact text."""
+    names = [field.name for field in fields(mechanism) if field.name not in ("total", "classes")]
+    return {name: str(getattr(mechanism, name)) for name in names}
 
 
 def _positive(text: str) -> Fraction:
-    """Read a number that a plan can have; files come from strangers, and so may numbers that nothing can hold."""
+    """Read a number that a mechanism can have; files come from strangers, and so may numbers that nothing can hold."""
     # No exponents: ten letters can be a number of a gigabyte.
     if len(text) > 1000 or not set(text) <= set("0123456789/"):
         raise ValueError(f"the parameter {text[:40]!r}")
@@ -128,15 +129,13 @@ def _positive(text: str) -> Fraction:
     return number
 
 
-def from_parameters(name: str, parameters: Mapping[str, str], total: int, classes: int) -> Plan:
+def from_parameters(name: str, parameters: Mapping[str, str], total: int, classes: int) -> CountMechanism:
     """Read what :func:`to_parameters` wrote."""
     numbers: dict[str, Any] = {key: _positive(text) for key, text in parameters.items()}
     for whole in {"radius", "draws"} & set(numbers):
         numbers[whole] = int(numbers[whole])
-    noises: dict[str, Any] = dict(_NOISES)
-    if name in noises:
-        plan: Plan = noises[name](**numbers, classes=classes)
-    else:
-        kinds: dict[str, Any] = {**_DIRICHLETS, PaperDirichlet.name: PaperDirichlet}
-        plan = kinds[name](**numbers, total=total, classes=classes)
-    return plan
+    if name not in _NOISES:
+        numbers["total"] = total
+    kinds: dict[str, Any] = {**_NOISES, **_DIRICHLETS, PaperDirichlet.name: PaperDirichlet}
+    mechanism: CountMechanism = kinds[name](**numbers, classes=classes)
+    return mechanism

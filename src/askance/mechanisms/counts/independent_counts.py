@@ -19,7 +19,7 @@ from askance.mechanisms.budget import Budget
 from askance.mechanisms.counts.balanced_noise import rounded_laplace
 from askance.mechanisms.counts.count_error import FINE, CountError, centred_error
 from askance.mechanisms.counts.count_noise import CountNoise
-from askance.mechanisms.total_noise import GaussianNoise, Sensitivity
+from askance.mechanisms.total_noise import Sensitivity, TotalGaussian
 
 _TAIL = 46.0
 
@@ -75,7 +75,7 @@ class IndependentGaussian(CountNoise):
     @classmethod
     def calibrated(cls, classes: int, budget: Budget) -> Self:
         """Return the noise of least variance that is (epsilon, delta)-private."""
-        return cls(GaussianNoise.calibrated(moved_label(classes), budget).deviation, classes)
+        return cls(TotalGaussian.calibrated(moved_label(classes), budget).deviation, classes)
 
     @cached_property
     def error(self) -> CountError:

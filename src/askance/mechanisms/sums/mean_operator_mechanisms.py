@@ -20,12 +20,12 @@ from askance.entropy.bits import BitSource
 from askance.errors import InvalidInput
 from askance.mechanisms.budget import Budget
 from askance.mechanisms.sums.label_sums import LabelSums, rounded_blocks
-from askance.mechanisms.total_noise import GaussianNoise, LaplaceNoise, RadialNoise, Sensitivity, TotalNoise
+from askance.mechanisms.total_noise import Sensitivity, TotalGaussian, TotalLaplace, TotalNoise, TotalRadial
 
-_CENTRAL: dict[str, type[LaplaceNoise] | type[RadialNoise] | type[GaussianNoise]] = {
-    "laplace": LaplaceNoise,
-    "knorm": RadialNoise,
-    "gaussian": GaussianNoise,
+_CENTRAL: dict[str, type[TotalLaplace] | type[TotalRadial] | type[TotalGaussian]] = {
+    "laplace": TotalLaplace,
+    "knorm": TotalRadial,
+    "gaussian": TotalGaussian,
 }
 _LARGEST_RESPONSE = 30.0  # beyond it, response has no integers left to draw from
 
@@ -37,7 +37,7 @@ class Drawn(NamedTuple):
     covariance: Floats
 
 
-class Plan(Protocol):
+class SumMechanism(Protocol):
     """A mechanism, calibrated and ready to draw."""
 
     @property
@@ -63,9 +63,9 @@ class Plan(Protocol):
         """Draw the release."""
 
 
-def choose(
+def choose_sum_mechanism(
     mechanism: str, sums: LabelSums, budget: Budget, classes: tuple[Label, ...]
-) -> tuple[Plan, dict[str, float]]:
+) -> tuple[SumMechanism, dict[str, float]]:
     """Calibrate a mechanism, or with "auto" the one of least error; return it and the errors that were compared."""
     if budget.delta and mechanism not in ("auto", "gaussian"):
         raise InvalidInput(f"delta={float(budget.delta):g} with mechanism={mechanism!r}", "delta=0, or 'gaussian'")
@@ -75,12 +75,12 @@ def choose(
             names.remove("gaussian")
         if budget.epsilon > _LARGEST_RESPONSE:
             names.remove("response")
-    plans = [_calibrated(name, sums, budget, classes) for name in names]
-    errors = {plan.name: plan.error(sums) for plan in plans}
-    return min(plans, key=lambda plan: errors[plan.name]), errors
+    calibrated = [_calibrated(name, sums, budget, classes) for name in names]
+    errors = {each.name: each.error(sums) for each in calibrated}
+    return min(calibrated, key=lambda each: errors[each.name]), errors
 
 
-def _calibrated(name: str, sums: LabelSums, budget: Budget, classes: tuple[Label, ...]) -> Plan:
+def _calibrated(name: str, sums: LabelSums, budget: Budget, classes: tuple[Label, ...]) -> SumMechanism:
     pure = Budget(budget.epsilon)
     if name == "response":
         return _Response(pure, classes)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from askance.entropy.bits import GeneratorBits
 from askance.errors import InvalidInput
 from askance.mechanisms.budget import Budget
-from askance.mechanisms.counts.count_mechanisms import Plan, calibrated
+from askance.mechanisms.counts.count_mechanisms import CountMechanism, calibrated
 from askance.mechanisms.counts.dirichlet_counts import dirichlet_distortion
 from askance.mechanisms.counts.dirichlet_draws import PaperDirichlet
 from askance.mechanisms.counts.independent_counts import IndependentGaussian
@@ -74,7 +74,7 @@ class Point:
     spread: float
 
 
-def plan_for(mechanism: str, setting: Setting) -> Plan | None:
+def plan_for(mechanism: str, setting: Setting) -> CountMechanism | None:
     """Return the calibrated mechanism; None where the paper's search finds no scale."""
     if mechanism == PAPER:
         try:
@@ -87,11 +87,13 @@ def plan_for(mechanism: str, setting: Setting) -> Plan | None:
     return calibrated(mechanism, TOTAL, len(setting.counts), setting.budget)
 
 
-def distortions(plan: Plan, counts: Sequence[int], repeats: int, rng: np.random.Generator) -> NDArray[np.float64]:
+def distortions(
+    mechanism: CountMechanism, counts: Sequence[int], repeats: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
     """Release the same counts again and again, and measure the L1 distance of the proportions."""
     source = GeneratorBits(rng)
     truth = np.array(counts) / TOTAL
-    draws = (project_to_simplex(plan.draw(counts, source) / TOTAL) for _ in range(repeats))
+    draws = (project_to_simplex(mechanism.draw(counts, source) / TOTAL) for _ in range(repeats))
     return np.array([np.abs(draw - truth).sum() for draw in draws])
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from askance.mechanisms.budget import Budget
 from askance.mechanisms.sums.label_sums import sum_by_label
-from askance.mechanisms.total_noise import LaplaceNoise, Sensitivity
+from askance.mechanisms.total_noise import Sensitivity, TotalLaplace
 from askance.papers.artefacts import panels, save_figure, save_table
 from askance.papers.findings import Finding, Outcome
 from askance.papers.registry import reproduces
@@ -107,7 +107,7 @@ def _ours() -> list[Finding]:
     for width in (4, 64):
         features = np.tile(worst_row(width, 2), (3, 1))
         sums = sum_by_label(features, np.array([0, 1, 1], dtype=np.uint8), 2, intercept=False)
-        noise = LaplaceNoise.calibrated(Sensitivity(sums.one_norm, sums.squared_two_norm, width), Budget.of(ALPHA))
+        noise = TotalLaplace.calibrated(Sensitivity(sums.one_norm, sums.squared_two_norm, width), Budget.of(ALPHA))
         level = float(sums.one_norm / noise.scale)
         findings.append(
             Finding.confirmed(f"level of askance's Laplace noise, 2-norm 1, d={width}", ALPHA, level, 1e-12)
