@@ -6,7 +6,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_regressor
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from askance.arrays import Floats
@@ -25,6 +24,7 @@ from askance.learning.bags.label_counts import labels_given_counts
 from askance.learning.bags.proportion_fit import LinearResult, ProportionProblem
 from askance.learning.bags.released_bags import bags_of_release
 from askance.learning.face.plain_sklearn import plain_classifier
+from askance.learning.face.random_state import random_seed
 from askance.learning.face.requested_ridge import checked_ridge
 from askance.learning.face.saving import JsonModel
 from askance.learning.totals.user_losses import as_loss
@@ -257,7 +257,7 @@ class ProportionClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: 
             return base
         from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        seed = random_seed(self.random_state)
         common = {"n_estimators": 150, "min_samples_leaf": 10, "oob_score": True, "random_state": seed}
         if needed == "predict_proba":
             return RandomForestClassifier(**common)

@@ -12,6 +12,8 @@ from askance.learning.face.formula import in_formula as in_formula
 from askance.learning.face.linear_classifier import LinearClassifier as LinearClassifier
 from askance.learning.face.linear_parameters import parameter_names as parameter_names
 from askance.learning.face.plain_sklearn import plain_classifier as plain_classifier
+from askance.learning.face.random_state import random_generator as random_generator
+from askance.learning.face.random_state import random_seed as random_seed
 from askance.learning.face.release_records import FeatureReader as FeatureReader
 from askance.learning.face.release_records import NumericColumns as NumericColumns
 from askance.learning.face.release_records import checked_columns as checked_columns

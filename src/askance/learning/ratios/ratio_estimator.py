@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from askance.arrays import Floats
@@ -15,6 +14,7 @@ from askance.channels.alphabet import listed
 from askance.errors import AskanceWarning, InvalidInput
 from askance.learning.bags.bags import Bags, read_bags
 from askance.learning.bags.released_bags import bags_of_release, told_by_counts
+from askance.learning.face.random_state import random_generator
 from askance.learning.face.saving import JsonModel
 from askance.learning.ratios.diagnosis import SHIFTED, RatioDiagnosis, diagnose
 from askance.learning.ratios.groups import Group, JudgedGroup, interval_frame, ratio_frame, split_groups
@@ -173,7 +173,7 @@ class RatioEstimator(JsonModel, BaseEstimator):  # type: ignore[misc]
         self.classes_ = np.array(told.classes, dtype=None if len({type(c) for c in told.classes}) == 1 else object)
         self.n_bags_, self.n_rows_ = len(told.labels), len(X)
         self.notes_: tuple[str, ...] = ()
-        rng = _generator(self.random_state)
+        rng = random_generator(self.random_state)
         self._fit_model(X, told, rng)
         for note in getattr(self.model_, "notes", ()):
             self._note(note)
@@ -377,9 +377,3 @@ class RatioEstimator(JsonModel, BaseEstimator):  # type: ignore[misc]
     def _note(self, note: str) -> None:
         self.notes_ = (*self.notes_, note)
         warnings.warn(note, AskanceWarning, stacklevel=3)
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
