@@ -85,7 +85,7 @@ def analyse(
     [0.3333, 0.4]
     """
     if formula is not None and question is None:
-        question, _ = Formula(formula).sides()
+        question = Formula(formula).left
     asked = release.question(question)
     checked_columns(release, [weight] if weight else [])
     attenuated = () if formula is None else notes_on_hidden_covariates(release, asked, formula)

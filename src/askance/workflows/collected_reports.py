@@ -28,11 +28,11 @@ class Wanted:
 
     def asked(self, header: Header) -> Question:
         """Return the question that is named, here or left of the formula's ~."""
-        return header.question_about(self.question, None if self.formula is None else Formula(self.formula).sides()[0])
+        return header.question_about(self.question, None if self.formula is None else Formula(self.formula).left)
 
     def covariates(self) -> list[str]:
         """Return the columns besides the question."""
-        right = [] if self.formula is None else Formula(self.formula).columns()
+        right = [] if self.formula is None else Formula(self.formula).columns
         return list(dict.fromkeys([*right, *([self.weight] if self.weight else [])]))
 
 

@@ -8,7 +8,7 @@ from askance.releases.release import Release
 
 def notes_on_hidden_covariates(release: Release, asked: Question, formula: str) -> tuple[str, ...]:
     """Refuse a question that explains itself; say what it means when other reports explain it."""
-    columns = Formula(formula).columns()
+    columns = Formula(formula).columns
     if asked.name in columns:
         raise InvalidInput(f"{asked.name!r} on both sides of the formula {formula!r}", "covariates right of ~")
     return tuple(

@@ -77,7 +77,7 @@ def analyse_numbers(
     >>> report.formula, bool(abs(report.regression.askance["estimate"]["Intercept"] - 3) < 0.5)
     ('income ~ 1', True)
     """
-    asked = release.header.question_about(question, None if formula is None else Formula(formula).sides()[0])
+    asked = release.header.question_about(question, None if formula is None else Formula(formula).left)
     channel = asked.channel
     if not isinstance(channel, PrivateNumber | PrivateRow):
         raise InvalidInput(f"the question {asked.name!r}, which has choices", "a question that hides numbers")
@@ -87,7 +87,7 @@ def analyse_numbers(
         features = [c.name for c in release.header.covariates if c.type == "number" and c.name != weight]
     elif formula is not None and isinstance(channel, PrivateNumber):
         attenuated = notes_on_hidden_covariates(release, asked, formula)
-    terms = ["1"] if formula is None else [str(term) for term in Formula(formula).sides()[1]]
+    terms = ["1"] if formula is None else [str(term) for term in Formula(formula).right]
     if not terms:
         raise InvalidInput(f"the formula {formula!r}", "columns or an intercept right of ~")
     with warnings.catch_warnings():

@@ -26,6 +26,7 @@ from askance.learning.face.linear_parameters import parameter_names
 from askance.learning.face.release_records import FeatureReader, NumericColumns, checked_columns, records_of
 from askance.learning.face.requested_ridge import checked_ridge
 from askance.learning.face.scoring import Of, accuracy_from_reports, accuracy_on_truth, asks_for_truth
+from askance.releases.header import Question
 from askance.releases.reading import open_release
 from askance.releases.release import Release
 from askance.reports.summary import Summary, summarise
@@ -141,7 +142,7 @@ class IndirectClassifier(LinearClassifier):
         engine: str | Engine = "local",
         *,
         question: str | None = None,
-        formula: str | None = None,
+        formula: str | Formula | None = None,
         features: Sequence[str] | None = None,
         weight: str | None = None,
     ) -> Self:
@@ -154,7 +155,7 @@ class IndirectClassifier(LinearClassifier):
             Where the sums run; "dask:ADDRESS" and "spark:MASTER" name a cluster.
         question : str, optional
             Which question, if the release has several and no formula names one.
-        formula : str, optional
+        formula : str or Formula, optional
             Such as ``"cheated ~ age + C(school)"``.
         features : names of numeric columns, optional
             Instead of a formula; all covariates if neither is given.
@@ -172,19 +173,19 @@ class IndirectClassifier(LinearClassifier):
         engine: Engine,
         release: Release,
         question: str | None,
-        formula: str | None,
+        formula: str | Formula | None,
         features: Sequence[str] | None,
         weight: str | None,
     ) -> Self:
-        question, reader, intercept = self._read_as(release, engine, question, formula, features, weight)
-        channel = release.question(question).label_channel
+        asked, reader, intercept = self._read_as(release, engine, question, formula, features, weight)
+        channel = asked.label_channel
         if self.channel is not None and as_channel(self.channel) != channel:
             raise InvalidInput(
                 f"this estimator has {self.channel!r}, but the release was made with {channel!r}",
                 "the release's own channel",
                 "Leave channel=None: a release says how its answers were hidden.",
             )
-        source = records_of(release, question, reader, weight)
+        source = records_of(release, asked, reader, weight)
         self.feature_names_in_ = np.array(reader.names, dtype=object)
         self.n_features_in_ = len(reader.names)
         held, names = engine.cache(source), list(reader.names)
@@ -195,24 +196,25 @@ class IndirectClassifier(LinearClassifier):
         release: Release,
         engine: Engine,
         question: str | None,
-        formula: str | None,
+        formula: str | Formula | None,
         features: Sequence[str] | None,
         weight: str | None,
-    ) -> tuple[str, FeatureReader, bool]:
+    ) -> tuple[Question, FeatureReader, bool]:
         """Which question, which features, and whether there is an intercept."""
         if formula is None:
-            name = release.question(question).name
+            asked = release.question(question)
             columns = (
                 features if features is not None else [c.name for c in release.header.covariates if c.name != weight]
             )
-            return name, NumericColumns(checked_columns(release, columns)), self.fit_intercept
-        parsed = Formula(formula)
-        left, _ = parsed.sides()
-        if question not in (None, left):
-            raise InvalidInput(f"the question {question!r} and the formula {formula!r}", "the same question in both")
-        name = release.question(left).name
+            return asked, NumericColumns(checked_columns(release, columns)), self.fit_intercept
+        parsed = Formula.of(formula)
+        if question not in (None, parsed.left):
+            raise InvalidInput(
+                f"the question {question!r} and the formula {str(parsed)!r}", "the same question in both"
+            )
+        asked = release.question(parsed.left)
         made = FormulaColumns.learn(parsed, release, engine)
-        return name, made, made.intercept and self.fit_intercept
+        return asked, made, made.intercept and self.fit_intercept
 
     def _fit_source(
         self,

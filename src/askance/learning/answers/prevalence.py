@@ -84,10 +84,10 @@ class Prevalence(Estimator):
     ) -> Self:
         """Fit to a release, which knows its own channel."""
         release = open_release(release, Release)
-        channel = release.question(question).label_channel
-        source = records_of(release, question, NumericColumns(()), weight)
+        asked = release.question(question)
+        source = records_of(release, asked, NumericColumns(()), weight)
         with running(engine) as where:
-            return self._fit_source(source, channel, where, weight is not None)
+            return self._fit_source(source, asked.label_channel, where, weight is not None)
 
     def _fit_source(self, source: Any, channel: LabelChannel, engine: Engine, weighted: bool) -> Self:
         if self.method not in ("marginal", "moments"):

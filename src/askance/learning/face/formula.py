@@ -7,6 +7,7 @@ columns, whichever levels it happens to hold.
 import ast
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,8 @@ from askance.learning.face.release_records import ReleaseColumns, checked_column
 from askance.releases.release import Release
 from askance.statistics.levels import ColumnLevels
 
-_ROWS_AT_ONCE = 2_000_000
-_MOST_LEVELS = 1000
+_ROWS_AT_ONCE = 2_000_000  # for transforms that need a whole column: ten columns of so many doubles are 160 MB
+_MOST_LEVELS = 1000  # of a category: each becomes a column, and a column that was meant as a number has more
 
 
 def in_formula(name: str) -> str:
@@ -36,12 +37,30 @@ def in_formula(name: str) -> str:
 
 @dataclass(frozen=True)
 class Formula:
-    """Both sides of a formula, such as ``cheated ~ age + C(school)``."""
+    """A formula, such as ``cheated ~ age + C(school)``; parsed when it is first asked for its parts, and only then."""
 
     text: str
 
-    def sides(self) -> tuple[str, Any]:
-        """Return the name on the left and the parsed right-hand side."""
+    @classmethod
+    def of(cls, formula: "str | Formula") -> "Formula":
+        """Return a formula; one that is parsed already stays so."""
+        return formula if isinstance(formula, Formula) else cls(formula)
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def left(self) -> str:
+        """The name on the left."""
+        return self._sides[0]
+
+    @property
+    def right(self) -> Any:
+        """The parsed right-hand side: formulaic's terms."""
+        return self._sides[1]
+
+    @cached_property
+    def _sides(self) -> tuple[str, Any]:
         from formulaic import Formula as Parsed
         from formulaic.errors import FormulaicError
 
@@ -59,20 +78,20 @@ class Formula:
             raise InvalidInput(f"the formula {self.text!r} has several parts", "one sum of terms, without |")
         return left[0], parsed.rhs
 
-    def columns(self) -> list[str]:
-        """Return the columns that the right-hand side is made of."""
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the right-hand side is made of."""
         from formulaic.transforms import TRANSFORMS
 
-        _, right = self.sides()
-        found = set(map(str, right.required_variables))
+        found = set(map(str, self.right.required_variables))
         # formulaic leaves out what stands inside center(), poly() and other transforms that learn from the data.
-        for factor in {factor.expr for term in right for factor in term.factors}:
+        for factor in {factor.expr for term in self.right for factor in term.factors}:
             with suppress(SyntaxError):
                 calls = [node for node in ast.walk(ast.parse(factor, mode="eval")) if isinstance(node, ast.Call)]
                 learned = [call for call in calls if getattr(call.func, "id", "") in TRANSFORMS]
                 names = [node for call in learned for value in call.args for node in ast.walk(value)]
                 found |= {node.id for node in names if isinstance(node, ast.Name)} - set(TRANSFORMS)
-        return sorted(found)
+        return tuple(sorted(found))
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +109,8 @@ class FormulaColumns:
         """Parse a formula against a release: find its columns, their levels, and the features' names."""
         from formulaic.errors import FormulaicError
 
-        _, right = formula.sides()
-        columns = checked_columns(release, formula.columns())
+        right = formula.right
+        columns = checked_columns(release, formula.columns)
         levels = _levels(release, columns, engine)
         try:
             spec = _spec(right, _prototype(release, columns, levels))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from askance.channels.base import ReportChannel
 from askance.errors import InvalidInput
+from askance.releases.header import Question
 from askance.releases.release import Partition, Release
 from askance.statistics.base import Records
 
@@ -167,9 +168,11 @@ class ReleaseColumns:
         return [ColumnsPartition(part, self.columns) for part in self.release.partitions()]
 
 
-def records_of(release: Release, question: str | None, reader: FeatureReader, weight: str | None) -> ReleaseRecords:
-    """Return the records of one question of a release."""
-    asked = release.question(question)
+def records_of(
+    release: Release, question: str | Question | None, reader: FeatureReader, weight: str | None
+) -> ReleaseRecords:
+    """Return the records of one question of a release, by name or as it was found already."""
+    asked = question if isinstance(question, Question) else release.question(question)
     checked_columns(release, [weight] if weight else [])
     return ReleaseRecords(release, Decoder(asked.name, asked.channel, reader, asked.design_column, weight))
 

@@ -16,6 +16,7 @@ from askance.engines.base import Engine, running
 from askance.engines.local.engine import LocalEngine
 from askance.engines.sources import ArraySource
 from askance.errors import AskanceWarning, InvalidInput
+from askance.learning.face.formula import Formula
 from askance.learning.face.requested_ridge import checked_ridge
 from askance.learning.face.saving import JsonModel
 from askance.learning.numbers.report_set_reading import WaveReader, outcome_wave
@@ -172,7 +173,7 @@ class IndirectRegressor(JsonModel, RegressorMixin, BaseEstimator):  # type: igno
         engine: str | Engine = "local",
         *,
         question: str | None = None,
-        formula: str | None = None,
+        formula: str | Formula | None = None,
         features: Sequence[str] | None = None,
         weight: str | None = None,
     ) -> Self:
@@ -185,7 +186,7 @@ class IndirectRegressor(JsonModel, RegressorMixin, BaseEstimator):  # type: igno
         engine : "local", "dask", "spark" or an engine
         question : str, optional
             Which question, if the release has several and no formula names one.
-        formula : str, optional
+        formula : str or Formula, optional
             Such as ``"income ~ age + C(school)"``: for a hidden outcome any formula over public covariates; for a
             hidden row the columns to use, such as ``"value ~ income + age"``.
         features : names of columns, optional
@@ -197,7 +198,7 @@ class IndirectRegressor(JsonModel, RegressorMixin, BaseEstimator):  # type: igno
         if not several:
             raise InvalidInput("an empty list of releases", "at least one")
         if formula is not None and features is not None:
-            raise InvalidInput(f"formula={formula!r} and features={features!r}", "one of them")
+            raise InvalidInput(f"formula={str(formula)!r} and features={features!r}", "one of them")
         opened = [open_release(item, Release) for item in several]
         with running(engine) as where:
             waves = [self._reader.of_release(item, where, question, formula, features, weight) for item in opened]

@@ -33,18 +33,18 @@ class WaveReader:
         release: Release,
         engine: Engine,
         question: str | None,
-        formula: str | None,
+        formula: str | Formula | None,
         features: Sequence[str] | None,
         weight: str | None,
     ) -> Wave:
         """Read one question of a release."""
-        left = None if formula is None else Formula(formula).sides()[0]
-        asked = _asked(release, question, left)
+        parsed = None if formula is None else Formula.of(formula)
+        asked = _asked(release, question, None if parsed is None else parsed.left)
         channel = release.question(asked).channel
         if isinstance(channel, PrivateRow):
             outcome, chosen = self.outcome, features
-            if formula is not None:
-                outcome, chosen = self._plain_formula(formula)
+            if parsed is not None:
+                outcome, chosen = self._plain_formula(parsed)
             source = records_of(release, asked, NumericColumns(()), weight)
             return self.of_rows(channel, engine.cache(source), outcome, chosen)
         if not isinstance(channel, PrivateNumber):
@@ -56,14 +56,14 @@ class WaveReader:
         reader: FeatureReader
         if self.outcome not in (None, asked):
             raise InvalidInput(f"outcome={self.outcome!r} for the question {asked!r}", "the same, or none")
-        if formula is None:
+        if parsed is None:
             covariates = [c.name for c in release.header.covariates if c.name != weight]
             names = next(chosen for chosen in (features, self.features, covariates) if chosen is not None)
             reader = NumericColumns(checked_columns(release, names))
         else:
-            reader = FormulaColumns.learn(Formula(formula), release, engine)
+            reader = FormulaColumns.learn(parsed, release, engine)
             if not reader.intercept and self.intercept:
-                raise InvalidInput(f"the formula {formula!r} without an intercept", "fit_intercept=False")
+                raise InvalidInput(f"the formula {str(formula)!r} without an intercept", "fit_intercept=False")
         held = engine.cache(records_of(release, asked, reader, weight))
         moments = engine.reduce(FeatureMoments(len(reader.names), intercept=True), held)
         if not moments.weight > 0:
@@ -72,18 +72,17 @@ class WaveReader:
         spread = np.sqrt(np.maximum(np.diag(moments.second)[1:] / moments.weight - mean**2, 0.0))
         return outcome_wave(channel, held, (*reader.names, asked), mean, spread)
 
-    def _plain_formula(self, formula: str) -> tuple[str, list[str]]:
+    def _plain_formula(self, formula: Formula) -> tuple[str, list[str]]:
         """The outcome and the features of a formula over hidden columns."""
-        left, right = Formula(formula).sides()
-        terms = [term for term in right if str(term) != "1"]
-        if self.intercept and all(str(term) != "1" for term in right):
-            raise InvalidInput(f"the formula {formula!r} without an intercept", "fit_intercept=False")
+        terms = [term for term in formula.right if str(term) != "1"]
+        if self.intercept and all(str(term) != "1" for term in formula.right):
+            raise InvalidInput(f"the formula {str(formula)!r} without an intercept", "fit_intercept=False")
         if any(len(term.factors) != 1 or term.factors[0].eval_method.value != "lookup" for term in terms):
             raise InvalidInput(
-                f"the formula {formula!r}",
+                f"the formula {str(formula)!r}",
                 "plain names of hidden columns joined by +: only their own products can be told from the reports",
             )
-        return left, [str(term) for term in terms]
+        return formula.left, [str(term) for term in terms]
 
     def of_rows(
         self, channel: PrivateRow, source: RecordSource, outcome: str | None = None, features: Any = None
