@@ -19,8 +19,8 @@ import pytest
 import askance as ask
 from askance.cli.app import main
 from askance.cli.output import strict
-from askance.releases import tables
 from askance.releases.privatizing import privatize_file, privatize_table
+from askance.tables import data_files
 
 EXECUTABLE = Path(sys.executable).parent / "askance"
 ROWS = 1000
@@ -206,7 +206,7 @@ def test_every_form_of_data_gives_the_same_covariates(place: Path, form: str) ->
 
 
 def test_rows_are_streamed_and_progress_reaches_the_end(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "_BLOCK_BYTES", 4096)
+    monkeypatch.setattr(data_files, "_BLOCK_BYTES", 4096)
     seen: list[tuple[int, int]] = []
     study = ask.Study.read("study.toml")
     privatize_file(study, "data.csv", "r", rows_per_part=300, progress=lambda done, total: seen.append((done, total)))
@@ -271,7 +271,7 @@ def test_faults_are_told_by_column_and_row_and_nothing_is_written(
 
 
 def test_rows_are_counted_over_the_whole_file(place: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "_BLOCK_BYTES", 2048)
+    monkeypatch.setattr(data_files, "_BLOCK_BYTES", 2048)
     lines = Path("data.csv").read_text().splitlines()
     lines[901] = lines[901].replace('"no"', '"perhaps"').replace('"yes"', '"perhaps"')
     Path("data.csv").write_text("\n".join(lines))

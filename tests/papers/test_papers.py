@@ -14,7 +14,8 @@ from typer.testing import CliRunner
 
 from askance.cli.reproduce import reproduce
 from askance.errors import AskanceError, InvalidInput
-from askance.papers import data_sets, labelled_sets, registry
+from askance.papers import registry
+from askance.papers.data import data_sets, labelled_sets
 from askance.papers.findings import Finding, Outcome
 from askance.papers.finite_family import draw_report_counts, fit_moments
 from askance.papers.registry import Entry, entries, reproduces, run_entry, select
@@ -109,7 +110,7 @@ def test_an_entry_is_the_same_whenever_it_is_run(tmp_path):
 
 def test_a_wrong_formula_is_noticed(tmp_path, monkeypatch):
     """The checks can fail: put the printed plus sign in place of the minus."""
-    from askance.papers import randomised_response_voting as voting
+    from askance.papers.randomised_response import voting
 
     monkeypatch.setattr(voting, "corrected", voting.as_printed)
     (entry,) = select(["randomised-response/voting"])
@@ -117,7 +118,7 @@ def test_a_wrong_formula_is_noticed(tmp_path, monkeypatch):
 
 
 def test_a_wrong_variance_is_noticed(tmp_path, monkeypatch):
-    from askance.papers import linear_moments_figure_3 as figure_3
+    from askance.papers.linear_moments import figure_3
 
     right = figure_3.relative_efficiency
     monkeypatch.setattr(figure_3, "relative_efficiency", lambda *a: right(*a) ** 1.5)
@@ -127,7 +128,7 @@ def test_a_wrong_variance_is_noticed(tmp_path, monkeypatch):
 
 def test_a_wrong_theorem_is_noticed(tmp_path, monkeypatch):
     """The checks can fail: leave out that one coordinate speaks for all, and the simulation says so."""
-    from askance.papers import linear_moments_appendix_a4 as appendix
+    from askance.papers.linear_moments import appendix_a4 as appendix
 
     wrong = {appendix.COORDINATE: lambda d, ones, *rest: appendix.coordinate_trace(d, 0, *rest)}
     monkeypatch.setattr(appendix, "TRACES", appendix.TRACES | wrong)
@@ -138,7 +139,7 @@ def test_a_wrong_theorem_is_noticed(tmp_path, monkeypatch):
 
 def test_figure_6_notices_when_our_fit_is_no_better(tmp_path, monkeypatch):
     """The checks can fail: give our side the published fit."""
-    from askance.papers import linear_moments_figure_6 as figure_6
+    from askance.papers.linear_moments import figure_6
 
     def published(mechanism, train, alpha, rng):
         return figure_6.published_line("coordinate", train, alpha, rng)
@@ -153,7 +154,7 @@ def test_figure_6_notices_when_our_fit_is_no_better(tmp_path, monkeypatch):
 
 def test_accuracy_notices_when_there_is_too_much_noise(tmp_path, monkeypatch):
     """The checks can fail: a hundred times the noise loses more than a hundredth of accuracy."""
-    from askance.papers import mean_operator_accuracy as accuracy
+    from askance.papers.mean_operator import accuracy
 
     right = accuracy._release
     monkeypatch.setattr(accuracy, "_release", lambda X, y, alpha, *rest: right(X, y, alpha / 100, *rest))

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from askance.papers import ratio_sets
 from askance.papers.class_ratio.proportion_svm import _labelled, fit_proportion_svm
+from askance.papers.data import ratio_sets
 from askance.papers.data.ratio_sets import RatioSet, rotated
 from askance.solvers.simplex import whole_counts
 

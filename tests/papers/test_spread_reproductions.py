@@ -8,7 +8,7 @@ import pytest
 
 import askance as ask
 from askance.errors import InvalidInput
-from askance.papers import data_sets
+from askance.papers.data import data_sets
 from askance.papers.data.digits import handwritten_digits
 from askance.papers.randomised_response.baselines import reconstruct, reconstruction, train_on_noise
 from askance.papers.registry import run_entry, select
@@ -45,7 +45,7 @@ def test_entry_agrees(name, tmp_path):
 
 def test_the_printed_curvature_would_be_noticed(tmp_path, monkeypatch):
     """The checks can fail: put (107) as printed in place of the one term."""
-    from askance.papers import randomised_response_appendix_b as appendix
+    from askance.papers.randomised_response import appendix_b as appendix
 
     monkeypatch.setattr(appendix, "curvature", appendix.curvature_as_printed)
     (entry,) = select(["randomised-response/appendix-b"])
@@ -54,7 +54,7 @@ def test_the_printed_curvature_would_be_noticed(tmp_path, monkeypatch):
 
 
 def test_a_posterior_that_does_not_follow_theta_would_be_noticed(tmp_path, monkeypatch):
-    from askance.papers import randomised_response_figure_1 as figure_1
+    from askance.papers.randomised_response import figure_1
 
     monkeypatch.setattr(figure_1, "posterior_of_one", lambda theta, report, flip: np.full(np.shape(theta), 0.5))
     (entry,) = select(["randomised-response/figure-1"])
@@ -62,7 +62,7 @@ def test_a_posterior_that_does_not_follow_theta_would_be_noticed(tmp_path, monke
 
 
 def test_wrong_flips_would_be_noticed(tmp_path, monkeypatch):
-    from askance.papers import randomised_response_figure_2 as figure_2
+    from askance.papers.randomised_response import figure_2
 
     right = figure_2.StateFlip
     monkeypatch.setattr(figure_2, "StateFlip", lambda states, flip, dim: right(states, 1.1 * flip, dim))

@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import chi2, kstest, norm
 
 from askance.errors import InvalidInput, Unidentifiable
+from askance.learning.ratios import kernel_functions, mean_embedding
 from askance.learning.ratios.bandwidth import choose_bandwidth
 from askance.learning.ratios.class_spread import class_spread, tangent
 from askance.learning.ratios.diagnosis import lemma_4, theorem_1
@@ -22,7 +23,6 @@ from askance.learning.ratios.mean_embedding import bag_features, bag_rows
 from askance.learning.ratios.misfit import weighted_chi_square_tail
 from askance.learning.ratios.mmd_fit import fit_mmd
 from askance.learning.ratios.simplex_programme import nearest_mixture
-from askance.solvers import kernels, mean_embedding
 
 TWO = np.array([[0.9, 0.1], [0.1, 0.9], [0.7, 0.3], [0.3, 0.7]])
 
@@ -93,7 +93,7 @@ def test_embeddings_in_blocks_are_those_of_the_whole_kernel_matrix(monkeypatch):
     table, cross = kernel(rows, rows), kernel(new, rows)
     within = float(kernel(new, new).mean())
     seen.clear()
-    monkeypatch.setattr(kernels, "_ENTRIES", 70)
+    monkeypatch.setattr(kernel_functions, "_ENTRIES", 70)
     exact = bag_rows(kernel, Standard.none(2), rows, codes, 3)
     products, norm_ = exact.mean_products_and_norm(new)
     assert max(seen) <= 121  # never all pairs of training rows: blocks of at most 70 entries, or of one row
@@ -102,7 +102,7 @@ def test_embeddings_in_blocks_are_those_of_the_whole_kernel_matrix(monkeypatch):
     np.testing.assert_allclose(products, cross.mean(axis=0) @ means.T, atol=1e-12)
     assert norm_ == pytest.approx(within)
     np.testing.assert_allclose(exact.square_norms(new), 1.0)
-    monkeypatch.setattr(kernels, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(kernel_functions, "BLOCK_ROWS", 7)
     features = FourierFeatures(Standard.of(rows), frequencies("rbf", 2, 9, rng))
     mapped = bag_features(features, rows, codes, 3)
     np.testing.assert_allclose(mapped.vectors, means @ features(rows), atol=1e-6)
@@ -111,11 +111,11 @@ def test_embeddings_in_blocks_are_those_of_the_whole_kernel_matrix(monkeypatch):
         mixed = anchors.combined(np.array([[0.5, 0.5, 0.0]]))
         np.testing.assert_allclose(mixed.products(new)[:, 0], anchors.products(new)[:, :2].mean(axis=1), atol=1e-6)
         np.testing.assert_allclose(mixed.gram, anchors.gram[:2, :2].mean(), atol=1e-6)
-    assert mean_embedding.row_blocks is kernels.row_blocks
+    assert mean_embedding.row_blocks is kernel_functions.row_blocks
 
 
 def test_standardising_in_blocks_and_constant_columns(monkeypatch):
-    monkeypatch.setattr(kernels, "BLOCK_ROWS", 3)
+    monkeypatch.setattr(kernel_functions, "BLOCK_ROWS", 3)
     rows = np.column_stack([np.arange(10.0), np.full(10, 7.0)])
     standard = Standard.of(rows)
     np.testing.assert_allclose(standard(rows)[:, 0], (rows[:, 0] - 4.5) / rows[:, 0].std())
