@@ -288,6 +288,14 @@ def test_decode_undoes_encode(labels, data):
     assert alphabet.decode(codes).tolist() == values
 
 
+def test_a_zero_at_the_end_of_a_label_is_not_lost():
+    alphabet = Alphabet(("\0", "", "a\0", "a"))
+    for values in (["\0", "", "a\0", "a"], np.array(["\0", "", "a\0", "a"], dtype=object)):
+        assert alphabet.encode(values).tolist() == [0, 1, 2, 3]
+    assert alphabet.encode(np.array(["", "a"])).tolist() == [1, 3]
+    assert alphabet.decode(np.arange(4)).tolist() == ["\0", "", "a\0", "a"]
+
+
 @pytest.mark.parametrize("alphabet", [WORDS, NUMBERS, SHIFTED, SPARSE, FLOATS, TRUTHS, MIXED], ids=repr)
 def test_decoded_labels_are_the_labels(alphabet):
     codes = np.arange(len(alphabet), dtype=np.uint8)

@@ -66,8 +66,8 @@ class Alphabet:
     @cached_property
     def array(self) -> NDArray[Any]:
         """The labels as an array, for turning codes back into labels."""
-        kinds = {type(label) for label in self.labels}
-        array: NDArray[Any] = np.array(self.labels, dtype=None if len(kinds) == 1 else object)
+        plain = len({type(label) for label in self.labels}) == 1 and not any(map(_lost_in_numpy, self.labels))
+        array: NDArray[Any] = np.array(self.labels, dtype=None if plain else object)
         array.setflags(write=False)
         return array
 
@@ -136,7 +136,7 @@ class Alphabet:
         if isinstance(column, np.ndarray) and column.dtype.kind == "U" and len(self) <= _FEW:
             positions = np.full(len(column), -1)
             for code, label in enumerate(self.labels):
-                if isinstance(label, str):
+                if isinstance(label, str) and not _lost_in_numpy(label):
                     positions[column == label] = code
             return positions
         try:
@@ -180,6 +180,11 @@ class Alphabet:
             f"every row to have one, among {listed(self.labels)}",
             "Drop these rows, or give non-response a label of its own.",
         )
+
+
+def _lost_in_numpy(label: Label) -> bool:
+    """Whether numpy's arrays of text cannot hold a label: they drop zeros at its end."""
+    return isinstance(label, str) and label.endswith("\0")
 
 
 def _plain(value: Any) -> Any:

@@ -146,13 +146,8 @@ class FeatureChannel(Channel):
         """Return codes of states, and numbers inside their public bounds, n x dim."""
         rows = as_rows(truth)
         channel = self.for_width(rows.shape[1])
-        if channel.is_finite:
-            return Prepared(channel._codes_of(rows))
-        values, clipped = channel.clip(rows)
-        values = values.copy() if values is rows else values
-        for law, columns in channel._finite_groups():
-            values[:, columns] = _encoded(law, values[:, columns], columns)
-        return Prepared(values, {"": clipped} if clipped else {})
+        inside, clipped = channel.clip(rows)
+        return Prepared(channel.codes_and_numbers(inside), {"": clipped} if clipped else {})
 
     def draw(self, values: NDArray[Any], bits: BitSource) -> NDArray[Any]:
         """Draw reports: codes where all attributes have states, else the numbers that are reported."""
@@ -185,6 +180,16 @@ class FeatureChannel(Channel):
         """
         rows = as_rows(states)
         return self.for_width(rows.shape[1])._codes_of(rows)
+
+    def codes_and_numbers(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return the codes of attributes that have states, and the numbers of others, n x dim."""
+        channel = self.for_width(rows.shape[1])
+        if channel.is_finite:
+            return channel._codes_of(rows)
+        values = rows.astype(float)
+        for law, columns in channel._finite_groups():
+            values[:, columns] = _encoded(law, rows[:, columns], columns)
+        return values
 
     def decode(self, codes: Codes) -> NDArray[Any]:
         """Return the states that codes stand for, n x dim."""

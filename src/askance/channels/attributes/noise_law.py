@@ -17,6 +17,7 @@ import numpy as np
 from askance.arrays import Floats
 from askance.channels.attributes.coordinate_law import CoordinateLaw, FiniteCoordinate
 from askance.channels.attributes.gaussian_level import gaussian_epsilon
+from askance.channels.attributes.laplace_posterior import laplace_posterior
 from askance.entropy.bits import BitSource
 from askance.entropy.rounded_arrays import Whole, rounded_gaussian_array, rounded_laplace_array
 
@@ -25,6 +26,7 @@ Pair = tuple[float, float]
 DELTA = 1e-6
 _STEPS = 1024  # of the grid, to the size of the noise: rounding adds a ten-millionth to its variance
 _MOST_STEPS = 1 << 40
+_ROWS_AT_ONCE = 4096  # a dozen tables of so many rows stay in the cache where there are few attributes
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class NoiseCoordinate(CoordinateLaw):
     bounds: Pair | None = None
 
     is_finite: ClassVar[Literal[False]] = False
+    posterior_is_normal: ClassVar[bool]  # whether a normal prior leads to a normal law of the truth given its report
 
     @property
     @abstractmethod
@@ -56,6 +59,13 @@ class NoiseCoordinate(CoordinateLaw):
     @abstractmethod
     def distribution(self, noise: Any) -> Floats:
         """Return P(noise at most so large)."""
+
+    @abstractmethod
+    def posterior(self, reports: Floats, mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
+        """Return mean and variance of the truth given reports, n x d, under a normal prior for each of d attributes.
+
+        Variances are 1 x d where no report changes them.
+        """
 
     @abstractmethod
     def _standard(self, uniform: Floats) -> Floats:
@@ -116,6 +126,8 @@ class GaussianCoordinate(NoiseCoordinate):
 
     delta: float = DELTA
 
+    posterior_is_normal: ClassVar[bool] = True
+
     @property
     def variance(self) -> float:
         return self.size**2
@@ -134,6 +146,12 @@ class GaussianCoordinate(NoiseCoordinate):
     def log_density(self, noise: Any) -> Floats:
         log_density: Floats = -0.5 * (np.asarray(noise) / self.size) ** 2
         return log_density - math.log(self.size * math.sqrt(2 * math.pi))
+
+    def posterior(self, reports: Floats, mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
+        gain = variance / (variance + self.variance)
+        shrunken: Floats = reports * gain
+        shrunken += (1 - gain) * mean
+        return shrunken, (self.variance * gain)[None]
 
     def distribution(self, noise: Any) -> Floats:
         from scipy.special import ndtr
@@ -158,6 +176,8 @@ class GaussianCoordinate(NoiseCoordinate):
 class LaplaceCoordinate(NoiseCoordinate):
     """A number plus Laplace noise."""
 
+    posterior_is_normal: ClassVar[bool] = False
+
     @property
     def variance(self) -> float:
         return 2 * self.size**2
@@ -169,6 +189,14 @@ class LaplaceCoordinate(NoiseCoordinate):
     def log_density(self, noise: Any) -> Floats:
         log_density: Floats = -np.abs(np.asarray(noise)) / self.size - math.log(2 * self.size)
         return log_density
+
+    def posterior(self, reports: Floats, mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
+        means, variances = np.empty(reports.shape), np.empty(reports.shape)
+        for start in range(0, len(reports), _ROWS_AT_ONCE):
+            rows = slice(start, start + _ROWS_AT_ONCE)
+            means[rows], variances[rows] = laplace_posterior(reports[rows] - mean, variance, self.size)
+        means += mean
+        return means, variances
 
     def distribution(self, noise: Any) -> Floats:
         tail = 0.5 * np.exp(-np.abs(np.asarray(noise)) / self.size)

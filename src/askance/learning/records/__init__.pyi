@@ -1,7 +1,6 @@
 from askance.learning.records.posterior import FeaturePosterior as FeaturePosterior
 from askance.learning.records.posterior_draws import NormalDraw as NormalDraw
 from askance.learning.records.posterior_draws import posterior_draw as posterior_draw
-from askance.learning.records.reading import read_features as read_features
 from askance.learning.records.sampling_fit import sampling_em as sampling_em
 from askance.learning.records.spread_classifier import SpreadClassifier as SpreadClassifier
 from askance.learning.records.user_model import SpreadFit as SpreadFit

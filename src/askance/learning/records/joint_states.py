@@ -12,9 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askance.arrays import Floats
-from askance.channels.attributes.feature_channel import FeatureChannel
-from askance.channels.attributes.row_channel import RowChannel
-from askance.channels.base import LabelChannel
+from askance.channels.channel import ReportTables
 from askance.errors import InvalidInput, Unidentifiable
 from askance.learning.records.enumerated_likelihood import LARGEST_TABLE
 
@@ -98,30 +96,16 @@ class HiddenStates:
         return table
 
 
-def _read(channel: Any, reports: Any) -> tuple[Sequence[Any], NDArray[Any]]:
+def _read(channel: Any, reports: Any) -> ReportTables:
     """The matrices of a channel, whichever kind it is, and its reports as codes."""
-    if isinstance(channel, RowChannel):
-        if channel.label is None:
-            raise InvalidInput(
-                f"{channel!r}, which tells labels as they are", "a label channel, such as Identity([...])"
-            )
-        if not isinstance(reports, tuple) or len(reports) != 2:
-            raise InvalidInput(f"a {type(reports).__name__} of reports for a RowChannel", "the pair (features, labels)")
-        matrices, codes = _read(channel.features, reports[0])
-        labels = np.asarray(channel.label.encode_reports(reports[1]))
-        if len(labels) != len(codes):
-            raise InvalidInput(f"{len(codes)} rows of features and {len(labels)} labels", "one label for each row")
-        return [*matrices, channel.label.matrix], np.column_stack([codes, labels])
-    if isinstance(channel, FeatureChannel):
-        codes = channel.encode(reports)
-        laws: Any = channel.for_width(codes.shape[1]).laws
-        return [law.matrix for law in laws], codes
-    if isinstance(channel, LabelChannel):
-        return [channel.matrix], np.asarray(channel.encode_reports(reports))[:, None]
-    if isinstance(channel, Sequence) and channel and all(isinstance(one, LabelChannel) for one in channel):
-        columns = _columns(reports, len(channel))
-        pairs = zip(channel, columns, strict=True)
-        return [one.matrix for one in channel], np.column_stack([one.encode_reports(told) for one, told in pairs])
+    if hasattr(channel, "report_tables"):
+        tables: ReportTables = channel.report_tables(reports)
+        return tables
+    if isinstance(channel, Sequence) and channel and all(getattr(one, "hides", None) == "labels" for one in channel):
+        parts = [
+            one.report_tables(column) for one, column in zip(channel, _columns(reports, len(channel)), strict=True)
+        ]
+        return [matrix for matrices, _ in parts for matrix in matrices], np.column_stack([codes for _, codes in parts])
     raise InvalidInput(
         f"a {type(channel).__name__} as channel",
         "a finite channel, a sequence of them, a StateFlip, or a RowChannel with finite features",

@@ -7,7 +7,6 @@ Noise and prior are factorised, so each coordinate is on its own, and all are cl
 - normal noise under a normal prior: (68)-(69); Laplace noise under one: two pieces of truncated normals.
 """
 
-import math
 from collections.abc import Sequence, Sized
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
@@ -18,14 +17,9 @@ from numpy.typing import NDArray
 from askance.arrays import Floats
 from askance.channels.attributes.coordinate_law import FiniteCoordinate
 from askance.channels.attributes.feature_channel import FeatureChannel
-from askance.channels.attributes.noise_law import GaussianCoordinate, NoiseCoordinate
+from askance.channels.attributes.noise_law import Law, NoiseCoordinate
 from askance.errors import InvalidInput
 from askance.learning.records.prior import BLOCK, NormalPrior, learned_states, state_shares
-
-_ROOT_HALF = math.sqrt(0.5)
-_ROOT_TWO_OVER_PI = math.sqrt(2 / math.pi)
-_FAR_OUT = 100.0  # standard deviations: beyond it an expansion of normal tails is good to 1e-9
-_HUGE = 1e300  # two of these can still be added up
 
 
 class Moments(NamedTuple):
@@ -115,17 +109,9 @@ class NoisePosterior:
         flat = ~np.isfinite(variance)
         if not self.law.hides or flat.all():
             return Moments(reports, np.full((1, reports.shape[1]), noise))
-        if isinstance(self.law, GaussianCoordinate):
-            gain = np.where(flat, 1.0, variance / (np.where(flat, 1.0, variance) + noise))
-            posterior = reports * gain
-            posterior += (1 - gain) * mean
-            return Moments(posterior, (noise * gain)[None])
-        found = Moments(np.empty(reports.shape), np.empty(reports.shape))
-        for start in range(0, len(reports), BLOCK):  # a dozen tables of numbers in between are those of some rows
-            rows = slice(start, start + BLOCK)
-            first, second = _under_laplace(reports[rows] - mean, np.where(flat, 1.0, variance), self.law.size)
-            found.mean[rows] = np.where(flat, reports[rows], mean + first)
-            found.variance[rows] = np.where(flat, noise, second)
+        found = Moments(*self.law.posterior(reports, mean, np.where(flat, 1.0, variance)))
+        if flat.any():
+            found.mean[:, flat], found.variance[:, flat] = reports[:, flat], noise
         return found
 
     def reliability(self) -> Reliability:
@@ -137,38 +123,6 @@ class NoisePosterior:
 
     def prior(self) -> dict[str, Floats]:
         return {"mean": self.normal.mean, "variance": self.normal.variance}
-
-
-def _under_laplace(reports: Floats, variance: Floats, scale: float) -> tuple[Floats, Floats]:
-    """Moments of x given x + Laplace(scale), for x ~ N(0, variance).
-
-    Below the report the posterior is N(variance / scale, variance), above it N(-variance / scale, variance), each cut
-    off at the report; their weights are normal tails. Both pieces are seen from the report, which they are close to
-    where the noise is small: nothing large is ever taken off something large.
-    """
-    from scipy.special import erfcx
-
-    deviation, shift = np.sqrt(variance), variance / scale
-    edges = (reports - shift) / deviation, -(reports + shift) / deviation
-    # Weights are normal tails over normal densities at the edge, and those are equal seen from the report.
-    low_tail, high_tail = (np.minimum(erfcx(-edge * _ROOT_HALF), _HUGE) for edge in edges)
-    weight = low_tail / (low_tail + high_tail)
-    (low, low_variance), (high, high_variance) = (_cut_off(edge) for edge in edges)
-    mean = reports + deviation * ((1 - weight) * high - weight * low)
-    within = weight * low_variance + (1 - weight) * high_variance
-    return mean, variance * (within + weight * (1 - weight) * (low + high) ** 2)
-
-
-def _cut_off(edge: Floats) -> tuple[Floats, Floats]:
-    """How far below the edge the mean of a standard normal law is that is cut off there, and its variance."""
-    from scipy.special import erfcx
-
-    near = np.maximum(edge, -_FAR_OUT)
-    hazard = _ROOT_TWO_OVER_PI / erfcx(-near * _ROOT_HALF)
-    far = 1 / np.maximum(-edge, _FAR_OUT) ** 2  # an expansion in this, where both terms of a difference would be large
-    gap = np.where(edge > -_FAR_OUT, edge + hazard, np.sqrt(far) * (1 - 2 * far + 10 * far**2))
-    variance = np.where(edge > -_FAR_OUT, 1 - hazard * (near + hazard), far * (1 - 6 * far + 50 * far**2))
-    return gap, variance
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,9 +147,9 @@ class FeaturePosterior:
         """Make it again from what :meth:`priors` returned."""
         groups: list[tuple[GroupPosterior, NDArray[np.intp]]] = []
         for (law, columns), kept in zip(channel.groups, priors, strict=True):
-            if isinstance(law, FiniteCoordinate):
+            if law.is_finite:
                 groups.append((FinitePosterior(law, kept["weights"]), columns))
-            elif isinstance(law, NoiseCoordinate):
+            else:
                 groups.append((NoisePosterior(law, NormalPrior(kept["mean"], kept["variance"])), columns))
         return cls(channel.width, tuple(groups))
 
@@ -223,10 +177,10 @@ class FeaturePosterior:
         return Reliability(*whole)
 
 
-def _group(law: Any, block: NDArray[Any], prior: Any, columns: NDArray[np.intp]) -> GroupPosterior:
+def _group(law: Law, block: NDArray[Any], prior: Any, columns: NDArray[np.intp]) -> GroupPosterior:
     width = len(columns)
     given = None if isinstance(prior, str) else prior
-    if isinstance(law, FiniteCoordinate):
+    if law.is_finite:
         states = len(law.values)
         if given is not None:
             return FinitePosterior(law, _given_weights(given, columns, states))

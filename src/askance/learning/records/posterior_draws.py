@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askance.arrays import Floats
-from askance.channels.attributes.noise_law import GaussianCoordinate
 from askance.learning.records.posterior import FeaturePosterior, FinitePosterior, GroupPosterior, NoisePosterior
 
 Draw = Callable[[np.random.Generator], Floats]
@@ -183,7 +182,7 @@ def _group_draw(group: GroupPosterior, block: NDArray[Any]) -> Draw:
         raise TypeError(f"no draw for a {type(group).__name__}")
     noise, normal, reports = group.law, group.normal, block.astype(float)
     flat = ~np.isfinite(normal.variance)
-    if isinstance(noise, GaussianCoordinate) or not noise.hides:
+    if noise.posterior_is_normal or not noise.hides:
         moments = group.moments(reports)
         return NormalDraw(moments.mean, np.sqrt(moments.variance[0]))
     # A prior without end is one that is far wider than the noise.

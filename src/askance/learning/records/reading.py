@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from askance.arrays import Floats
 from askance.channels.attributes.additive_noise import GaussianNoise
-from askance.channels.attributes.coordinate_law import FiniteCoordinate
 from askance.channels.attributes.feature_channel import FeatureChannel
 from askance.channels.attributes.row_channel import RowChannel
 from askance.channels.base import LabelChannel
@@ -61,34 +60,18 @@ def read_records(channel: Any, X: NDArray[Any], y: Any) -> SpreadRecords:
             "reports of at least two classes",
             "One class cannot be told from none.",
         )
-    return SpreadRecords(features, read_features(features, X), label, codes)
-
-
-def read_features(features: FeatureChannel, X: NDArray[Any]) -> NDArray[Any]:
-    """Codes of finite attributes and numbers of others, n x d."""
-    if features.is_finite:
-        return np.asarray(features.encode(X))
-    table = X.astype(float)
-    for law, columns in features.groups:
-        if isinstance(law, FiniteCoordinate):
-            codes, stranger = law.encode(np.ascontiguousarray(X[:, columns]).reshape(-1))
-            if stranger >= 0:
-                at, column = divmod(stranger, len(columns))
-                raise InvalidInput(
-                    f"{X[at, columns[column]]} in row {at + 1}, column {columns[column] + 1}", law.wanted()
-                )
-            table[:, columns] = codes.reshape(len(X), -1)
-    return table
+    return SpreadRecords(features, features.codes_and_numbers(X), label, codes)
 
 
 def as_row_channel(channel: Any) -> RowChannel:
     """Return a row channel; None is one that hides nothing."""
     if channel is None:
         return RowChannel(GaussianNoise(0.0))
-    if not isinstance(channel, RowChannel):
+    if getattr(channel, "hides", None) != "records":
         raise InvalidInput(
             f"channel={channel!r}",
             "RowChannel(features=..., label=...)",
             "If only labels were hidden, use IndirectClassifier.",
         )
-    return channel
+    row: RowChannel = channel
+    return row

@@ -19,7 +19,7 @@ from askance.learning.face.saving import JsonModel
 from askance.learning.records.joint_likelihood import joint_logits
 from askance.learning.records.logistic_normal import expected_sigmoid
 from askance.learning.records.posterior import FeaturePosterior
-from askance.learning.records.reading import SpreadRecords, as_row_channel, read_features, read_records
+from askance.learning.records.reading import SpreadRecords, as_row_channel, read_records
 from askance.learning.records.softmax_normal import expected_probabilities
 from askance.learning.records.spread_fit import METHODS, SpreadProblem, SpreadResult
 from askance.reports.summary import Summary, standard_errors, summarise
@@ -272,7 +272,7 @@ class SpreadClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: igno
         self._refuse_base("predict_proba_reports")
         X = validate_data(self, _laid_out(X), dtype="numeric", reset=False)
         features = as_row_channel(self.channel).features.for_width(X.shape[1])
-        moments = FeaturePosterior.restored(features, self.prior_).moments(read_features(features, X))
+        moments = FeaturePosterior.restored(features, self.prior_).moments(features.codes_and_numbers(X))
         if len(self.coef_) > 1:
             return expected_probabilities(*joint_logits(*moments, np.column_stack([self.intercept_, self.coef_])))
         mean = moments.mean @ self.coef_[0] + self.intercept_[0]

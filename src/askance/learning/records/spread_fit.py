@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from askance.arrays import Floats
-from askance.channels.attributes.coordinate_law import FiniteCoordinate
 from askance.errors import InvalidInput
 from askance.learning.records.collapsed_likelihood import CollapsedLikelihood
 from askance.learning.records.covariance import MOST_PARAMETERS, sandwich
@@ -278,13 +277,13 @@ def _covariance(likelihood: CollapsedLikelihood, theta: Floats, ridge: float) ->
 
 def _few_states(records: SpreadRecords) -> bool:
     laws = records.features.laws
-    finite = [law for law in laws if isinstance(law, FiniteCoordinate)]
+    finite = [law for law in laws if law.is_finite]
     return len(finite) == len(laws) and math.prod(len(law.values) for law in finite) <= _FEW_VECTORS
 
 
 def _enumerated(problem: SpreadProblem, records: SpreadRecords, posterior: FeaturePosterior) -> SpreadResult:
     """The exact likelihood of few discrete coordinates; without ridge where the reports determine it."""
-    if not all(isinstance(law, FiniteCoordinate) for law in records.features.laws):
+    if not records.features.is_finite:
         raise InvalidInput("method='enumerate' for numbers with added noise", "attributes of finitely many states")
     if not problem.ridge:
         result = _exact(problem, records)
@@ -303,7 +302,7 @@ def _exact(
     """Enumerate, penalised as the collapsed likelihood is."""
     from askance.learning.records.enumerated_likelihood import fit_enumerated
 
-    laws = [law for law in records.features.laws if isinstance(law, FiniteCoordinate)]
+    laws = [law for law in records.features.laws if law.is_finite]
     values = [law.values.astype(float) for law in laws]
     prior = problem.prior
     if isinstance(prior, str) and prior == "flat":

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 
 from askance.arrays import Floats
-from askance.channels.attributes.feature_channel import FeatureChannel
-from askance.channels.attributes.row_channel import RowChannel
 from askance.errors import AskanceWarning, InvalidInput
 from askance.learning.records.joint_states import HiddenStates
 from askance.learning.records.recipe import (
@@ -229,11 +227,7 @@ def _remarks(best: SpreadSolution, found: list[SpreadSolution], max_iter: int) -
 
 
 def _privacy(channel: Any, hidden: HiddenStates) -> str:
-    if isinstance(channel, FeatureChannel):
-        return str(channel.for_width(hidden.attributes).guarantee)
-    if isinstance(channel, RowChannel):
-        return str(channel.for_width(hidden.attributes - 1).guarantee)
-    if hasattr(channel, "guarantee"):
-        return str(channel.guarantee)
+    if hasattr(channel, "guarantee_of"):
+        return str(channel.guarantee_of(hidden.attributes))
     levels = [one.guarantee.epsilon for one in channel]
     return f"epsilon {math.fsum(levels):.4g} for all {hidden.attributes} attributes together"

@@ -14,7 +14,6 @@ from askance.channels.attributes.feature_channel import FeatureChannel, as_rows
 from askance.channels.attributes.row_channel import RowChannel
 from askance.errors import InvalidInput
 from askance.learning.face.requested_ridge import checked_ridge
-from askance.learning.records.reading import read_features
 
 _RIDGES = np.logspace(0, 3.5, 8)  # that "auto" chooses from
 
@@ -64,7 +63,7 @@ def reconstruct(channel: RowChannel | FeatureChannel, X: Any, *, prior: Any = "l
     rows = as_rows(X)
     features = channel.features if isinstance(channel, RowChannel) else channel
     wide = features.for_width(rows.shape[1])
-    reports = read_features(wide, rows)
+    reports = wide.codes_and_numbers(rows)
     return FeaturePosterior.fitted(wide, reports, prior).moments(reports).mean
 
 

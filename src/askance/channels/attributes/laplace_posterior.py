@@ -1,0 +1,50 @@
+"""Mean and variance of a normal number of which a report with Laplace noise is known."""
+
+import math
+
+import numpy as np
+
+from askance.arrays import Floats
+
+_ROOT_HALF = math.sqrt(0.5)
+_ROOT_TWO_OVER_PI = math.sqrt(2 / math.pi)
+_FAR_OUT = 100.0  # standard deviations: beyond it an expansion of normal tails is good to 1e-9
+_HUGE = 1e300  # two of these can still be added up
+
+
+def laplace_posterior(reports: Floats, variance: Floats, scale: float) -> tuple[Floats, Floats]:
+    """Return mean and variance of x given x + Laplace(scale), for x ~ N(0, variance).
+
+    Below the report the posterior is N(variance / scale, variance), above it N(-variance / scale, variance), each cut
+    off at the report; their weights are normal tails. Both pieces are seen from the report, which they are close to
+    where the noise is small: nothing large is ever taken off something large.
+
+    Examples
+    --------
+    >>> mean, variance = laplace_posterior(np.array([[1.0]]), np.array([1.0]), 1e-6)
+    >>> mean.round(5), variance.round(5)
+    (array([[1.]]), array([[0.]]))
+    """
+    from scipy.special import erfcx
+
+    deviation, shift = np.sqrt(variance), variance / scale
+    edges = (reports - shift) / deviation, -(reports + shift) / deviation
+    # Weights are normal tails over normal densities at the edge, and those are equal seen from the report.
+    low_tail, high_tail = (np.minimum(erfcx(-edge * _ROOT_HALF), _HUGE) for edge in edges)
+    weight = low_tail / (low_tail + high_tail)
+    (low, low_variance), (high, high_variance) = (_cut_off(edge) for edge in edges)
+    mean = reports + deviation * ((1 - weight) * high - weight * low)
+    within = weight * low_variance + (1 - weight) * high_variance
+    return mean, variance * (within + weight * (1 - weight) * (low + high) ** 2)
+
+
+def _cut_off(edge: Floats) -> tuple[Floats, Floats]:
+    """How far below the edge the mean of a standard normal law is that is cut off there, and its variance."""
+    from scipy.special import erfcx
+
+    near = np.maximum(edge, -_FAR_OUT)
+    hazard = _ROOT_TWO_OVER_PI / erfcx(-near * _ROOT_HALF)
+    far = 1 / np.maximum(-edge, _FAR_OUT) ** 2  # an expansion in this, where both terms of a difference would be large
+    gap = np.where(edge > -_FAR_OUT, edge + hazard, np.sqrt(far) * (1 - 2 * far + 10 * far**2))
+    variance = np.where(edge > -_FAR_OUT, 1 - hazard * (near + hazard), far * (1 - 6 * far + 50 * far**2))
+    return gap, variance
