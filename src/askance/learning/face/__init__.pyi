@@ -9,6 +9,9 @@ from askance.learning.face.figures import intervals_figure as intervals_figure
 from askance.learning.face.formula import Formula as Formula
 from askance.learning.face.formula import FormulaColumns as FormulaColumns
 from askance.learning.face.formula import in_formula as in_formula
+from askance.learning.face.formula_grammar import CONTEXT as CONTEXT
+from askance.learning.face.formula_grammar import TRANSFORMATIONS as TRANSFORMATIONS
+from askance.learning.face.formula_grammar import checked_formula as checked_formula
 from askance.learning.face.linear_classifier import LinearClassifier as LinearClassifier
 from askance.learning.face.linear_parameters import parameter_names as parameter_names
 from askance.learning.face.plain_sklearn import plain_classifier as plain_classifier

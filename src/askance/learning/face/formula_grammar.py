@@ -1,0 +1,188 @@
+"""What a formula may say: columns, numbers, operators and the transformations below, and nothing else.
+
+formulaic evaluates pieces of a formula as Python. A formula may come from a study file or a web form, so its text is
+checked before any of it is evaluated: it is cut into tokens, and the syntax tree of what is left is walked. Nothing is
+allowed that is not named here.
+
+======================================  ================================================================================
+columns                                 ``age``; ``cov.age`` as R exports it; `` `median income` `` for any other name
+terms                                   ``+ - * / : ** ^ %in% ( )``, ``0`` and ``1``
+arithmetic, inside ``I()`` and others   ``+ - * / ** %``, comparisons, numbers
+transformations                         those of ``TRANSFORMATIONS``; ``np.log`` and its kin mean the same as ``log``
+coding of categories                    ``C(x)``, ``C(x, Treatment("a"))``, ``C(x, contr.sum)`` and the like
+======================================  ================================================================================
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from askance.errors import InvalidInput
+
+# Of numpy: what a row's value becomes without looking at other rows.
+ELEMENTWISE = ("abs", "exp", "expm1", "log", "log10", "log1p", "log2", "sqrt")
+TRANSFORMATIONS = (
+    *ELEMENTWISE,
+    *("C", "I", "bs", "cc", "center", "cr", "cs", "exp10", "exp2", "poly", "scale", "standardize"),
+)
+CODINGS = ("Diff", "Helmert", "Poly", "Sum", "Treatment")
+_CONTRASTS = ("SAS", "diff", "helmert", "poly", "sum", "treatment")
+
+# What formulaic does not know by itself.
+CONTEXT = {name: getattr(np, name) for name in ELEMENTWISE}
+
+_LONGEST = 10_000  # characters: some hundreds of columns by name
+_DEEPEST = 60  # brackets within brackets; Python's own parser gives up at 200
+_HIGHEST_POWER = 20  # a polynomial of a higher degree has no digits left in doubles
+_HIGHEST_INTERACTION = 4  # (a + b + ...) ** k makes as many terms as there are subsets of up to k columns
+
+_TOKEN = re.compile(
+    r"""
+    (?P<quoted>`[^`\n]+`)
+  | (?P<text>"[^"\\\n]*"|'[^'\\\n]*')
+  | (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
+  | (?P<name>[^\W\d]\w*(?:\.\w+)*)
+  | (?P<within>%in%)
+  | (?P<sign>\*\*|<=|>=|==|!=|[-+*/:^%()<>=,~\[\]])
+  | (?P<space>\s+)
+    """,
+    re.VERBOSE,
+)
+_TERM_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.BitXor, ast.MatMult, ast.Mod)
+_ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.Mod)
+_HELP = f"column names, numbers, + - * / : ** and {', '.join(sorted(TRANSFORMATIONS))}"
+
+
+def checked_formula(text: str) -> str:
+    """Return a formula that is safe to evaluate, dotted names in backticks; refuse any other.
+
+    Examples
+    --------
+    >>> checked_formula("cheated ~ log(cov.age) + C(school)")
+    'cheated ~ log(`cov.age`) + C(school)'
+    """
+    if len(text) > _LONGEST:
+        raise InvalidInput(f"a formula of {len(text):,} characters", f"at most {_LONGEST:,}")
+    plain, python, columns = [], [], dict[str, str]()
+    for kind, token in _tokens(text):
+        if kind == "name" and "." in token and not _is_function(token):
+            kind, token = "quoted", f"`{token}`"
+        plain.append(token)
+        python.append(_as_python(kind, token, columns))
+    sides = "".join(python).split("~")
+    if len(sides) != 2:
+        raise InvalidInput(f"the formula {text!r}", 'a question, ~ and covariates: "cheated ~ age"')
+    for side in sides:
+        _check_terms(_parsed(side, text), text, columns)
+    return "".join(plain)
+
+
+def _tokens(text: str) -> Iterator[tuple[str, str]]:
+    place, depth = 0, 0
+    while place < len(text):
+        found = _TOKEN.match(text, place)
+        if found is None or found.lastgroup is None:
+            raise _refusal(text, text[place])
+        depth += {"(": 1, ")": -1}.get(found[0], 0)
+        if depth > _DEEPEST:
+            raise InvalidInput(f"the formula {text[:60]!r}... nests brackets {depth} deep", f"at most {_DEEPEST}")
+        yield found.lastgroup, found[0]
+        place = found.end()
+
+
+def _is_function(token: str) -> bool:
+    package, _, name = token.partition(".")
+    return (package == "np" and name in ELEMENTWISE) or (package == "contr" and name in _CONTRASTS)
+
+
+def _as_python(kind: str, token: str, columns: dict[str, str]) -> str:
+    """A token as Python's parser takes it; columns with odd names stand behind made-up ones."""
+    if kind == "quoted":
+        stand_in = f"column_{len(columns)}_"
+        columns[stand_in] = token
+        return stand_in
+    return {":": "@", "%in%": "%"}.get(token, token)
+
+
+def _parsed(side: str, text: str) -> ast.expr:
+    try:
+        return ast.parse(side.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise InvalidInput(f"the formula {text!r} cannot be read", _HELP) from None
+
+
+def _check_terms(node: ast.expr, text: str, columns: dict[str, str]) -> None:
+    """What stands outside of brackets of functions: terms and how they are joined."""
+    match node:
+        case ast.BinOp(left, ast.Pow() | ast.BitXor(), right):
+            if not (isinstance(right, ast.Constant) and right.value in range(1, _HIGHEST_INTERACTION + 1)):
+                raise _refusal(text, ast.unparse(node), f"a power from 1 to {_HIGHEST_INTERACTION}; I(a**2) squares")
+            _check_terms(left, text, columns)
+        case ast.BinOp(left, operator, right) if isinstance(operator, _TERM_OPERATORS):
+            _check_terms(left, text, columns)
+            _check_terms(right, text, columns)
+        case ast.UnaryOp(ast.USub() | ast.UAdd(), operand):
+            _check_terms(operand, text, columns)
+        case ast.Constant(0 | 1) | ast.Name():
+            pass
+        case ast.Call():
+            _check_value(node, text, columns)
+        case _:
+            raise _refusal(text, _shown(node, columns))
+
+
+def _check_value(node: ast.expr, text: str, columns: dict[str, str]) -> None:
+    """What stands inside the brackets of a function: arithmetic of columns and numbers."""
+    match node:
+        case ast.Call(function, arguments, keywords):
+            if ast.unparse(function) not in (*TRANSFORMATIONS, *CODINGS) and not _is_function(ast.unparse(function)):
+                raise _refusal(text, f"{_shown(function, columns)}(...)")
+            for argument in [*arguments, *(keyword.value for keyword in keywords)]:
+                _check_value(argument, text, columns)
+            if any(keyword.arg is None for keyword in keywords):
+                raise _refusal(text, _shown(node, columns))
+        case ast.BinOp(left, ast.Pow(), right):
+            power = right.operand if isinstance(right, ast.UnaryOp) else right
+            known = power.value if isinstance(power, ast.Constant) and isinstance(power.value, int | float) else None
+            if known is None or known > _HIGHEST_POWER or not _has_a_column(left):
+                raise _refusal(text, _shown(node, columns), f"a column to a power of at most {_HIGHEST_POWER}")
+            _check_value(left, text, columns)
+        case ast.BinOp(left, operator, right) if isinstance(operator, _ARITHMETIC):
+            _check_value(left, text, columns)
+            _check_value(right, text, columns)
+        case ast.UnaryOp(ast.USub() | ast.UAdd(), operand):
+            _check_value(operand, text, columns)
+        case ast.Compare(left, _, others):
+            for part in [left, *others]:
+                _check_value(part, text, columns)
+        case ast.List(parts):
+            for part in parts:
+                _check_value(part, text, columns)
+        case ast.Attribute() if _is_function(ast.unparse(node)):  # C(x, contr.sum)
+            pass
+        case ast.Constant(str() | int() | float()) | ast.Name():
+            pass
+        case _:
+            raise _refusal(text, _shown(node, columns))
+
+
+def _has_a_column(node: ast.expr) -> bool:
+    """Whether a value depends on a column: powers of plain numbers can be larger than memory."""
+    return any(isinstance(part, ast.Name) and part.id not in TRANSFORMATIONS for part in ast.walk(node))
+
+
+def _shown(node: ast.AST, columns: dict[str, str]) -> str:
+    said = ast.unparse(node)
+    for stand_in, name in columns.items():
+        said = said.replace(stand_in, name)
+    return said
+
+
+def _refusal(text: str, piece: str, expected: str = _HELP) -> InvalidInput:
+    return InvalidInput(
+        f"{piece!r} in the formula {text!r}",
+        expected,
+        "Write other transformations into the data as columns of their own.",
+    )
