@@ -102,13 +102,10 @@ def test_transforms_that_learn_from_a_continuous_column_see_all_of_it(survey, ri
     np.testing.assert_allclose(fitted.log_likelihood_, plain.log_likelihood_, rtol=1e-10)
 
 
-def test_a_formula_that_mixes_rows_is_refused_where_it_would_be_wrong(survey, tmp_path):
-    frame, channel = survey
-    split = released(frame, channel, 171, tmp_path / "release")
-    for right in ("I(age - age.mean())", "I(age / np.max(age))"):
-        with pytest.raises(ask.InvalidInput, match="mixes rows"):
-            ask.IndirectClassifier().fit_release(split, formula=f"cheated ~ {right}")
-        ask.IndirectClassifier().fit_release(released(frame, channel), formula=f"cheated ~ {right}")
+@pytest.mark.parametrize("right", ["I(age - age.mean())", "I(age / np.max(age))"])
+def test_a_formula_that_mixes_rows_is_refused(survey, right):
+    with pytest.raises(ask.InvalidInput, match=r"(mean|max)`?\(\.\.\.\)' in the formula"):
+        ask.IndirectClassifier().fit_release(released(*survey), formula=f"cheated ~ {right}")
 
 
 def test_weights_come_from_a_column(survey):

@@ -24,7 +24,7 @@ HARMLESS = [
 
 @pytest.mark.parametrize("formula", HARMLESS)
 def test_what_is_documented_passes_unchanged(formula):
-    assert checked_formula(formula) == formula
+    assert checked_formula(formula).text == formula
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_what_is_documented_passes_unchanged(formula):
     ],
 )
 def test_dotted_names_are_columns(given, quoted):
-    assert checked_formula(given) == quoted
+    assert checked_formula(given).text == quoted
 
 
 ATTACKS = [
@@ -88,3 +88,8 @@ def test_anything_else_is_refused_before_it_is_evaluated(formula):
 def test_the_refusal_names_the_piece():
     with pytest.raises(ask.InvalidInput, match=r"'getattr\(\.\.\.\)' in the formula"):
         checked_formula("y ~ a + getattr(b, 'c')")
+
+
+def test_columns_are_those_right_of_the_tilde():
+    found = checked_formula("y ~ log(cov.age) + C(s, Treatment('a')) + `b c` * age + I(age**2) + np.exp(z) + 1").columns
+    assert sorted(found) == ["age", "b c", "cov.age", "s", "z"]

@@ -4,8 +4,6 @@ The levels of categories are collected over the whole table first; after that ev
 columns, whichever levels it happens to hold.
 """
 
-import ast
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,6 +14,7 @@ from numpy.typing import NDArray
 
 from askance.engines.base import Engine
 from askance.errors import InvalidInput
+from askance.learning.face.formula_grammar import CONTEXT, CheckedFormula, checked_formula
 from askance.learning.face.release_records import ReleaseColumns, checked_columns, missing_covariate
 from askance.releases.release import Release
 from askance.statistics.levels import ColumnLevels
@@ -64,10 +63,8 @@ class Formula:
         from formulaic import Formula as Parsed
         from formulaic.errors import FormulaicError
 
-        if self.text.count("~") != 1:
-            raise InvalidInput(f"the formula {self.text!r}", 'a question, ~ and covariates: "cheated ~ age"')
         try:
-            parsed = Parsed(self.text)
+            parsed = Parsed(self._checked.text)
         except (FormulaicError, SyntaxError, AttributeError) as error:
             first = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise InvalidInput(f"the formula {self.text!r} cannot be read: {first}") from None
@@ -79,19 +76,13 @@ class Formula:
         return left[0], parsed.rhs
 
     @cached_property
+    def _checked(self) -> CheckedFormula:
+        return checked_formula(self.text)  # before anything in it is evaluated
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The columns that the right-hand side is made of."""
-        from formulaic.transforms import TRANSFORMS
-
-        found = set(map(str, self.right.required_variables))
-        # formulaic leaves out what stands inside center(), poly() and other transforms that learn from the data.
-        for factor in {factor.expr for term in self.right for factor in term.factors}:
-            with suppress(SyntaxError):
-                calls = [node for node in ast.walk(ast.parse(factor, mode="eval")) if isinstance(node, ast.Call)]
-                learned = [call for call in calls if getattr(call.func, "id", "") in TRANSFORMS]
-                names = [node for call in learned for value in call.args for node in ast.walk(value)]
-                found |= {node.id for node in names if isinstance(node, ast.Name)} - set(TRANSFORMS)
-        return tuple(sorted(found))
+        return tuple(sorted(self._checked.columns))
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,28 +118,13 @@ class FormulaColumns:
         features = tuple(name for name in names if name != "Intercept")
         if not names:
             raise InvalidInput(f"the formula {formula.text!r}", "covariates or an intercept right of ~")
-        made = cls(columns, features, "Intercept" in names, levels, spec)
-        made._refuse_aggregates(formula, release)
-        return made
-
-    def _refuse_aggregates(self, formula: Formula, release: Release) -> None:
-        """Refuse ``age - age.mean()`` and the like, which would take the mean of each partition for that of all."""
-        if release.in_one_piece or not self.names:
-            return
-        rows = release.head(self.columns, 1000)
-        together = self.matrix(rows)
-        alone = [self.matrix(rows.slice(row, 1))[0] for row in range(min(rows.num_rows, 5))]
-        if not np.allclose(together[: len(alone)], alone, rtol=1e-9, atol=0):
-            raise InvalidInput(
-                f"the formula {formula.text!r} mixes rows, and those of the release are read in parts",
-                "terms that are computed row by row, or transforms that remember, such as center(), scale(), poly()",
-            )
+        return cls(columns, features, "Intercept" in names, levels, spec)
 
     def matrix(self, table: pa.Table) -> NDArray[np.float64]:
         if table.num_rows == 0 or not self.names:
             return np.empty((table.num_rows, len(self.names)))
         with np.errstate(all="ignore"):  # what is not finite is refused below, by name
-            frame = self._spec.get_model_matrix(_frame(table.select(list(self.columns)), self._levels))
+            frame = self._spec.get_model_matrix(_frame(table.select(list(self.columns)), self._levels), context=CONTEXT)
         matrix = frame[list(self.names)].to_numpy(dtype=float)
         if not np.isfinite(matrix).all():
             worst = int((~np.isfinite(matrix)).any(axis=0).argmax())
@@ -158,7 +134,7 @@ class FormulaColumns:
 
 def _spec(right: Any, frame: Any) -> Any:
     with np.errstate(all="ignore"):
-        return right.get_model_matrix(frame, na_action="raise", output="pandas").model_spec
+        return right.get_model_matrix(frame, context=CONTEXT, na_action="raise", output="pandas").model_spec
 
 
 def _refuse_too_large(release: Release, transforms: str) -> None:

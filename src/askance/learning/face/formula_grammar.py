@@ -16,6 +16,7 @@ coding of categories                    ``C(x)``, ``C(x, Treatment("a"))``, ``C(
 import ast
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -55,13 +56,20 @@ _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.Mod)
 _HELP = f"column names, numbers, + - * / : ** and {', '.join(sorted(TRANSFORMATIONS))}"
 
 
-def checked_formula(text: str) -> str:
-    """Return a formula that is safe to evaluate, dotted names in backticks; refuse any other.
+class CheckedFormula(NamedTuple):
+    """A formula that is safe to evaluate, dotted names in backticks, and the columns right of ~ in their order."""
+
+    text: str
+    columns: tuple[str, ...]
+
+
+def checked_formula(text: str) -> CheckedFormula:
+    """Check what a formula says, and find its columns; refuse what is not allowed.
 
     Examples
     --------
     >>> checked_formula("cheated ~ log(cov.age) + C(school)")
-    'cheated ~ log(`cov.age`) + C(school)'
+    CheckedFormula(text='cheated ~ log(`cov.age`) + C(school)', columns=('cov.age', 'school'))
     """
     if len(text) > _LONGEST:
         raise InvalidInput(f"a formula of {len(text):,} characters", f"at most {_LONGEST:,}")
@@ -74,9 +82,14 @@ def checked_formula(text: str) -> str:
     sides = "".join(python).split("~")
     if len(sides) != 2:
         raise InvalidInput(f"the formula {text!r}", 'a question, ~ and covariates: "cheated ~ age"')
-    for side in sides:
-        _check_terms(_parsed(side, text), text, columns)
-    return "".join(plain)
+    if not sides[0].strip():
+        raise InvalidInput(f"the formula {text!r}", "one question left of ~")
+    left, right = (_parsed(side, text) for side in sides)
+    for side in (left, right):
+        _check_terms(side, text, columns)
+    names = [columns.get(node.id, node.id).strip("`") for node in ast.walk(right) if isinstance(node, ast.Name)]
+    functions = {*TRANSFORMATIONS, *CODINGS, "np", "contr"}
+    return CheckedFormula("".join(plain), tuple(dict.fromkeys(name for name in names if name not in functions)))
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str]]:
@@ -84,7 +97,7 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
     while place < len(text):
         found = _TOKEN.match(text, place)
         if found is None or found.lastgroup is None:
-            raise _refusal(text, text[place])
+            raise _refusal(text, text[place], "one sum of terms, without |" if text[place] == "|" else _HELP)
         depth += {"(": 1, ")": -1}.get(found[0], 0)
         if depth > _DEEPEST:
             raise InvalidInput(f"the formula {text[:60]!r}... nests brackets {depth} deep", f"at most {_DEEPEST}")
