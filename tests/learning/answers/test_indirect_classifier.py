@@ -12,6 +12,7 @@ import pytest
 import statsmodels.api as sm
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -423,11 +424,40 @@ def test_any_classifier_can_stand_in_and_logistic_regression_gives_the_same_answ
         fitted = ask.IndirectClassifier(channel, base_estimator=forest, max_iter=5).fit(frame, reports)
     assert np.mean(fitted.predict(frame) == truth) > 0.6
     assert set(fitted.predict(frame)) <= {"no", "yes"}
-    for refused in (fitted.summary, fitted.to_sklearn, fitted.to_json, lambda: fitted.decision_function(frame)):
+    for refused in (fitted.to_sklearn, fitted.to_json, lambda: fitted.decision_function(frame)):
         with pytest.raises(ask.AskanceError, match="base_estimator"):
             refused()
     with pytest.raises(ask.InvalidInput, match="negative weights"):
         ask.IndirectClassifier(channel, "moments", base_estimator=forest).fit(X, reports)
+
+
+@pytest.mark.parametrize("channel", [ask.Warner(0.85), THREE], ids=["two", "three"])
+def test_a_fit_by_a_learner_is_summed_up_without_coefficients(channel, tmp_path):
+    X, _, reports, _ = sample(channel)
+    learner = make_pipeline(StandardScaler(), GaussianNB())
+    fitted = ask.IndirectClassifier(channel, base_estimator=learner, tol=1e-3).fit(X, reports)
+    summary = fitted.summary()
+    assert summary.title.endswith("by GaussianNB on hidden answers")
+    assert summary.privacy == str(channel.guarantee)
+    assert dict(summary.facts)["reports"] == str(len(X))
+    assert summary.to_frame().empty
+    fitted.report(tmp_path / "page.html")
+    assert "epsilon" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    with pytest.raises(ask.AskanceError, match="figure"):
+        fitted.plot()
+
+
+def test_a_second_fit_forgets_the_first():
+    channel = ask.Warner(0.85)
+    X, _, reports, _ = sample(channel)
+    model = ask.IndirectClassifier(channel, tol=1e-3).fit(X, reports)
+    linear = model.predict_proba(X)
+    model.set_params(base_estimator=GaussianNB()).fit(X, reports)
+    assert not hasattr(model, "coef_")
+    assert np.abs(model.predict_proba(X) - linear).max() > 0.01
+    model.set_params(base_estimator=None).fit(X, reports)
+    assert not hasattr(model, "base_estimator_")
+    np.testing.assert_array_equal(model.predict_proba(X), linear)
 
 
 @pytest.mark.parametrize("channel", [ask.Warner(0.8), THREE], ids=["two", "three"])

@@ -18,7 +18,7 @@ from askance.engines.local.engine import LocalEngine
 from askance.engines.sources import ArraySource, RecordSource
 from askance.errors import AskanceWarning, InvalidInput
 from askance.learning.answers.softmax_fit import SoftmaxFit, SoftmaxProblem
-from askance.learning.face.base_learner import check_base_learner
+from askance.learning.face.base_learner import check_base_learner, learner_name
 from askance.learning.face.classes import class_array
 from askance.learning.face.formula import Formula, FormulaColumns
 from askance.learning.face.linear_classifier import LinearClassifier
@@ -276,7 +276,7 @@ class IndirectClassifier(LinearClassifier):
         )
         self.channel_, self.guarantee_ = channel, channel.guarantee
         self.classes_ = class_array(channel.classes)
-        self.base_estimator_ = result.model
+        self._keep_learner(result.model)
         self.log_likelihood_ = (rows if weights is None else float(weights.sum())) * result.log_likelihood[-1]
         self.n_reports_ = rows
         self.n_iter_ = len(result.log_likelihood)
@@ -330,27 +330,28 @@ class IndirectClassifier(LinearClassifier):
         return accuracy_from_reports(chosen, self.channel_.encode_reports(y, design), self.channel_, sample_weight)
 
     def summary(self, level: float = 0.95) -> Summary:
-        """Return estimates, standard errors, z, p and intervals as a table."""
+        """Return estimates, standard errors, z, p and intervals as a table; of a fit by a learner the facts alone."""
         check_is_fitted(self, "classes_")
-        self._need_coefficients("a summary", "base_estimator=None: an arbitrary classifier has no standard errors")
+        first, second = self.classes_.tolist()[:2]
+        two, reports = len(self.classes_) == 2, ("reports", f"{self.n_reports_}")
         likelihood = [] if self.log_likelihood_ is None else [("log-likelihood", f"{self.log_likelihood_:.4f}")]
+        if not self._is_linear:
+            what = f"P({second})" if two else "Probabilities"
+            title = f"{what} by {learner_name(self.base_estimator_)} on hidden answers"
+            facts = (reports, *likelihood, ("rounds of expectation-maximisation", f"{self.n_iter_}"))
+            return Summary(title, level=level, facts=facts, notes=self.notes_, privacy=self.privacy_statement_)
+        title = f"P({second}) by logistic regression on hidden answers"
+        if not two:
+            title = f"Log-odds against {first!r} by softmax regression on hidden answers"
+        method = ("method", f"{self.method} ({self.covariance_kind_} standard errors)")
         ridge = [("ridge", f"{self.ridge_:.4g}")] if self.ridge_ else []
-        facts = (
-            ("reports", f"{self.n_reports_}"),
-            ("method", f"{self.method} ({self.covariance_kind_} standard errors)"),
-            *likelihood,
-            *ridge,
-        )
-        title = f"P({self.classes_[1]}) by logistic regression on hidden answers"
-        if len(self.classes_) > 2:
-            title = f"Log-odds against {self.classes_.tolist()[0]!r} by softmax regression on hidden answers"
         return summarise(
             title,
             self.parameter_names_,
             self.parameters_,
             self.covariance_,
             level,
-            facts,
+            (reports, method, *likelihood, *ridge),
             self.notes_,
             self.privacy_statement_,
         )

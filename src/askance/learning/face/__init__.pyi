@@ -1,4 +1,5 @@
 from askance.learning.face.base_learner import check_base_learner as check_base_learner
+from askance.learning.face.base_learner import learner_name as learner_name
 from askance.learning.face.classes import class_array as class_array
 from askance.learning.face.classes import class_codes as class_codes
 from askance.learning.face.engine_choice import refuse_engine as refuse_engine

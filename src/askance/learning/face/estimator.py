@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from askance.arrays import Floats
 from askance.channels.guarantee import Guarantee
+from askance.errors import NotAvailable
 from askance.files.targets import check_target, write_text
 from askance.learning.face.figures import drawn, intervals_figure
 from askance.learning.face.saving import JsonModel
@@ -57,7 +58,10 @@ class Estimator(JsonModel, BaseEstimator):  # type: ignore[misc]
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the first figure on matplotlib axes, made anew if none are given, and return them."""
-        return drawn(self.figures()[0], ax)
+        figures = self.figures()
+        if not figures:
+            raise NotAvailable(f"a figure of this {type(self).__name__}", "summary() for what is known of it")
+        return drawn(figures[0], ax)
 
     def report(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write a self-contained HTML page: estimates, figures, privacy, and how to make it again."""

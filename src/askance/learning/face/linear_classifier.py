@@ -11,6 +11,7 @@ from askance.arrays import Floats, Integers
 from askance.errors import NotAvailable
 from askance.learning.face.estimator import Estimator
 from askance.learning.face.plain_sklearn import plain_classifier
+from askance.reports.estimator_report import ReportFigure
 from askance.reports.summary import standard_errors
 from askance.solvers.softmax import posterior
 
@@ -51,6 +52,11 @@ class LinearClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         check_is_fitted(self, "classes_")
         self._need_coefficients("to_sklearn", "the fitted learner itself")
         return plain_classifier(self)
+
+    def figures(self) -> tuple[ReportFigure, ...]:
+        """Return the figure of coefficients with their intervals; none of a fit by a learner, which has no such."""
+        check_is_fitted(self, "classes_")
+        return super().figures() if self._is_linear else ()
 
     @property
     def standard_errors_(self) -> Floats:
@@ -100,5 +106,12 @@ class LinearClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
 
     def _keep_rows(self, theta: Floats, intercept: bool) -> None:
         """Keep coefficients (rows x features, intercept first if there is one)."""
+        self.__dict__.pop("base_estimator_", None)  # of an earlier fit
         self.intercept_ = theta[:, 0].copy() if intercept else np.zeros(len(theta))
         self.coef_ = theta[:, int(intercept) :].copy()
+
+    def _keep_learner(self, learner: Any) -> None:
+        """Keep a fitted learner in place of coefficients; those of an earlier fit are forgotten."""
+        for name in ("coef_", "intercept_", "parameters_", "parameter_names_", "covariance_"):
+            self.__dict__.pop(name, None)
+        self.base_estimator_ = learner
