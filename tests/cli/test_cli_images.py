@@ -302,12 +302,11 @@ def test_named_attributes_keep_their_names(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--question", "image", "--method", "moments"], "--method for the question 'image', which hides features"),
-        (["--question", "image", "--formula", "image ~ 1"], "--formula for the question 'image'"),
+        (["--question", "image", "--method", "moments"], "--method for 'image', a question that hides features"),
+        (["--question", "image", "--formula", "image ~ 1"], "--formula for 'image'"),
         (["--question", "image", "--label", "pen"], "no question 'pen'"),
         (["--question", "image", "--label", "image"], "one with choices"),
-        (["--question", "digit", "--label", "image"], "--label with the question 'digit'"),
-        ([], "2 questions and none was named"),
+        (["--question", "digit", "--label", "image"], "--label for 'digit', a question with choices"),
     ],
 )
 def test_options_that_mean_nothing_are_refused(arguments, words, digits, capsys):

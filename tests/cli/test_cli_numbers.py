@@ -20,7 +20,7 @@ from askance.engines.privatizing import privatize_on
 from askance.releases.privatizing import privatize_table
 from askance.reports.html import report_html
 from askance.reports.text import report_text
-from askance.workflows.number_analysis import analyse_numbers
+from askance.workflows.analysis import analyse
 
 STUDY = """
 [study]
@@ -336,7 +336,7 @@ class TestReport:
         channel = ask.PrivateRow({evil: (0, 1), "<b>y</b>": (0, 1)}, 4.0, outcome="<b>y</b>")
         study = ask.Study((ask.releases.header.Question("q", channel, evil),), title=evil)
         release = privatize_table(study, {evil: np.linspace(0, 1, 500), "<b>y</b>": np.linspace(0, 1, 500)})
-        report = analyse_numbers(release).report
+        report = analyse(release).report
         assert "script" not in Page(report_html(report)).tags
         assert evil in report_text(report)
         assert json.dumps(report.to_dict(), allow_nan=False)
@@ -351,7 +351,7 @@ class TestReport:
         release = ask.Release.from_table(
             pa.table({"q": channel.layout.to_arrow(channel.simulate(x, rng)), "x": x}), header
         )
-        report = analyse_numbers(release).report
+        report = analyse(release).report
         assert "the reports do not tell it" in report_text(report)
         assert report.to_dict()["diagnostics"]["r_squared"] is None
         assert "not told" in " ".join(Page(report_html(report)).texts)
@@ -489,8 +489,8 @@ FITS = {
     "unknown question": (["--question", "house"], "no question 'house' in the release"),
     "no question": ([], "3 questions and none was named"),
     "two questions": (["--question", "salary", "--formula", "value ~ income"], "the same question in both"),
-    "method": (["--question", "home", "--method", "marginal"], "--method for the question 'home', which hides numbers"),
-    "covariance": (["--question", "salary", "--covariance", "sandwich"], "--covariance for the question 'salary'"),
+    "method": (["--question", "home", "--method", "marginal"], "--method for 'home', a question that hides numbers"),
+    "covariance": (["--question", "salary", "--covariance", "sandwich"], "--covariance for 'salary'"),
     "ridge": (["--question", "home", "--ridge", "-1"], "0 or a positive number"),
 }  # fmt: skip
 

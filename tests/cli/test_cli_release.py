@@ -253,7 +253,6 @@ def test_options_that_would_be_passed_over_are_refused(place, run):
     for options, says in (
         (["--features", "X.csv"], "--id COLUMN"),
         (["--features", "X.csv", "--id", "id", "--formula", "ill ~ age"], "--formula"),
-        (["--features", "X.csv", "--id", "id", "--report", "r.html"], "--report"),
         (["--features", "X.csv", "--id", "id", "--ridge", "much"], "--ridge much"),
         (["--features", "X.csv", "--id", "id", "--save", "mu.json", "--overwrite"], "would be written over"),
     ):

@@ -24,7 +24,7 @@ from askance.learning.face.release_records import NumericColumns, records_of
 from askance.releases.header import Covariate, Header, Question
 from askance.statistics.features import FeatureMoments
 from askance.statistics.softmax_score import SoftmaxScore
-from askance.workflows.answer_analysis import analyse
+from askance.workflows.analysis import analyse
 from dying import Dying
 from engine_laws import FITS, HEADER, EngineLaws, assert_same_numbers, reference, split_release, survey
 from engine_laws import releases as releases  # a fixture

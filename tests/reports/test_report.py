@@ -17,7 +17,7 @@ from askance.reports.html import report_html, write_report
 from askance.reports.number_format import decimals_for, number, p_value, percent
 from askance.reports.summary import Summary
 from askance.reports.text import report_text
-from askance.workflows.answer_analysis import analyse
+from askance.workflows.analysis import analyse
 from html_pages import ReadPage
 
 EVIL = "<script>alert('x')</script> & \"more\" $x^2$"

@@ -9,12 +9,13 @@ from askance import __version__
 from askance.cli.audit import audit
 from askance.cli.demo import demo
 from askance.cli.fit import fit
-from askance.cli.fit_tagger import tag
 from askance.cli.ledger import ledger
+from askance.cli.options import canonical_name
 from askance.cli.privatize import privatize
 from askance.cli.ratios import ratios
 from askance.cli.release import release
 from askance.cli.reproduce import reproduce
+from askance.cli.tag import tag
 from askance.errors import AskanceError
 
 BAD_INPUT = 2
@@ -25,7 +26,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "token_normalize_func": canonical_name},
 )
 for command in (demo, privatize, fit, ratios, tag, audit, reproduce):
     app.command()(command)

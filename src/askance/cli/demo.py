@@ -8,7 +8,7 @@ Their answers are hidden with the operating system's entropy, as real ones would
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -162,15 +162,14 @@ def _audit(study_file: Path) -> tuple[str, bool]:
 
 def _fit(release_file: Path, method: str, output: Path) -> "Report":
     from askance.releases.release import Release
-    from askance.reports.html import write_report
-    from askance.workflows.answer_analysis import analyse
+    from askance.workflows.analysis import analyse
 
     target = output / "report.html"
     command = f'askance fit {release_file} --formula "{FORMULA}" --report {target}'
     done = analyse(Release.read(release_file), formula=FORMULA, method=method, command=command)
     if method == "marginal":
-        write_report(target, done.report, overwrite=True)
-    return done.report
+        done.write(report=target)
+    return cast("Report", done.report)
 
 
 def estimates(report: "Report", *, naive: bool = False) -> dict[str, Sequence[float]]:

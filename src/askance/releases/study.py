@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,10 @@ class Study:
 
     def header(self) -> Header:
         """Return the header of a release of this study."""
+        return self._header
+
+    @cached_property
+    def _header(self) -> Header:
         return Header(self.questions, self.covariates, self.name, self.title)
 
     def to_toml(self) -> str:

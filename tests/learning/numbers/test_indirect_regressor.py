@@ -151,7 +151,7 @@ def test_several_channels_are_combined_by_their_precision():
     assert np.all(np.abs(together.parameters_ - TRUTH) < 4 * together.standard_errors_)
     alone = ask.IndirectRegressor(wide).fit(reports[1])
     assert np.trace(together.covariance_) < 0.7 * np.trace(alone.covariance_)
-    assert str(together.summary()).count("privacy:") == 3
+    assert str(together.summary()).count("epsilon") == 3
 
 
 # -- how it is used ------------------------------------------------------------------------------------

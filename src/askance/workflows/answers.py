@@ -1,27 +1,26 @@
-"""From a release to a report: the estimates, and beside them the analysis that forgets the channel."""
+"""From answers out of a list of choices to a report: the estimates, and the analysis that forgets the channel."""
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-import askance
 from askance.arrays import Floats
-from askance.channels.guarantee import Guarantee
 from askance.channels.labels.finite import Identity
 from askance.engines.base import Engine, engine_from
 from askance.errors import AskanceWarning
 from askance.learning.answers.indirect_classifier import IndirectClassifier
 from askance.learning.answers.prevalence import Prevalence
-from askance.learning.face.formula import Formula
 from askance.learning.face.release_records import NumericColumns, checked_columns, records_of
 from askance.releases.header import Covariate, Question
 from askance.releases.release import Release
 from askance.reports.report import Comparison, DesignFacts, Diagnostics, LawCheck, Report
 from askance.statistics.frequencies import ReportCounts, ReportFrequencies
-from askance.workflows.hidden_covariates import notes_on_hidden_covariates
+from askance.workflows.covariate_notes import notes_on_hidden_covariates
+from askance.workflows.fit_result import FitResult, question_result
+from askance.workflows.report_files import OpenReports
 
 _STANDARD_ERRORS = {
     "information": "from the observed information",
@@ -29,75 +28,29 @@ _STANDARD_ERRORS = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Analysis:
-    """A report, and the fitted model behind its main numbers."""
-
-    report: Report
-    model: IndirectClassifier | Prevalence
-
-
-def analyse(
-    release: Release,
-    *,
-    question: str | None = None,
-    formula: str | None = None,
-    method: str = "marginal",
-    ridge: str | float = "auto",
-    covariance: str = "auto",
-    level: float = 0.95,
-    weight: str | None = None,
-    engine: str | Engine = "local",
-    whole_person: Guarantee | None = None,
-    command: str = "",
-) -> Analysis:
+def analyse_answers(opened: OpenReports, engine: str | Engine = "local", command: str = "") -> FitResult:
     """Estimate proportions, and a regression if there is a formula, with the naive analysis beside both.
 
     Parameters
     ----------
-    release : Release
-    question : str, optional
-        Which question, if there are several and no formula names one.
-    formula : str, optional
-        Such as ``"cheated ~ age + C(school)"``.
-    method, ridge, covariance
-        As for :class:`~askance.IndirectClassifier`.
-    level : float
-        Confidence level.
-    weight : str, optional
-        A column of sample weights.
+    opened : OpenReports
+        About a question with choices.
     engine : "local" or an engine
-    whole_person : Guarantee, optional
-        The privacy of all answers of one person, if the release holds only some of them.
     command : str
         What makes the report again.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from askance import Release, Warner
-    >>> from askance.releases.header import Header, Question
-    >>> from askance.workflows.answer_analysis import analyse
-    >>> answers = pa.table({"cheated": ["no"] * 600 + ["yes"] * 400})
-    >>> release = Release.from_table(answers, Header((Question("cheated", Warner(0.8)),)))
-    >>> report = analyse(release).report
-    >>> [float(table["estimate"]["yes"].round(4)) for table in (report.prevalence.askance, report.prevalence.naive)]
-    [0.3333, 0.4]
     """
-    if formula is not None and question is None:
-        question = Formula(formula).left
-    asked = release.question(question)
+    request, release, asked = opened.request, opened.release, opened.asked
+    formula, weight = request.formula, request.weight
     checked_columns(release, [weight] if weight else [])
-    attenuated = () if formula is None else notes_on_hidden_covariates(release, asked, formula)
+    attenuated = notes_on_hidden_covariates(opened)
     runs = engine_from(engine)
 
     def proportions(source: Release) -> Prevalence:
-        return Prevalence(method=method).fit_release(source, runs, question=asked.name, weight=weight)
+        return Prevalence(method=request.method).fit_release(source, runs, question=asked.name, weight=weight)
 
     def regression(source: Release) -> IndirectClassifier:
-        return IndirectClassifier(method=method, ridge=ridge, covariance=covariance).fit_release(
-            source, runs, question=asked.name, formula=formula, weight=weight
-        )
+        model = IndirectClassifier(method=request.method, ridge=request.ridge, covariance=request.covariance)
+        return model.fit_release(source, runs, question=asked.name, formula=formula, weight=weight)
 
     with warnings.catch_warnings():
         # The report carries them as notes; those of the naive analysis concern nobody.
@@ -113,22 +66,14 @@ def analyse(
     counts = _report_counts(release, asked, weight, runs)
     expected = _expected(asked, counts.weight, fitted.proportions_)
     report = Report(
-        study=release.header.study,
-        title=release.header.title,
-        question=asked.name,
-        text=asked.text,
+        **opened.about((*fitted.notes_, *(model.notes_ if model is not None else ()), *attenuated), command),
         designs=_designs(asked, counts.weight, expected),
-        guarantee=asked.guarantee,
-        whole_person=whole_person or release.header.guarantee,
-        prevalence=_comparison(fitted, naive, level),
-        regression=None if model is None else _comparison(model, naive_model, level),
-        formula=formula,
+        prevalence=_comparison(fitted, naive, request.level),
+        regression=None if model is None else _comparison(model, naive_model, request.level),
+        formula=None if formula is None else formula.text,
         diagnostics=_diagnostics(fitted, model, weight, None if weight else _check(asked, counts, expected)),
-        notes=(*fitted.notes_, *(model.notes_ if model is not None else ()), *attenuated),
-        command=command,
-        version=askance.__version__,
     )
-    return Analysis(report, fitted if model is None else model)
+    return question_result(report, fitted if model is None else model)
 
 
 def _taken_as_the_truth(release: Release, asked: Question) -> Release | None:
@@ -139,10 +84,10 @@ def _taken_as_the_truth(release: Release, asked: Question) -> Release | None:
     header = release.header
     plain = Question(asked.name, Identity(classes), asked.text)
     questions = tuple(plain if question.name == asked.name else question for question in header.questions)
-    bare = replace(header, questions=questions)
-    # The design column, which no question needs any more, may still be a covariate.
-    loose = [Covariate(name, "category") for name in header.design_columns if name not in bare.schema.names]
-    return replace(release, header=replace(bare, covariates=(*header.covariates, *loose)))
+    # The design column, which no question may need any more, may still be a covariate.
+    taken = {question.design_column for question in questions} | {covariate.name for covariate in header.covariates}
+    loose = [Covariate(name, "category") for name in header.design_columns if name not in taken]
+    return replace(release, header=replace(header, questions=questions, covariates=(*header.covariates, *loose)))
 
 
 def _comparison(fitted: Any, naive: Any, level: float) -> Comparison:
@@ -150,7 +95,7 @@ def _comparison(fitted: Any, naive: Any, level: float) -> Comparison:
 
 
 def _report_counts(release: Release, asked: Question, weight: str | None, engine: Engine) -> ReportCounts:
-    source = records_of(release, asked.name, NumericColumns(()), weight)
+    source = records_of(release, asked, NumericColumns(()), weight)
     return engine.reduce(ReportFrequencies(asked.label_channel.matrix.shape[0]), source)
 
 

@@ -1,0 +1,68 @@
+"""What is to be learned from reports, and how: read from options once, and known from there on."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from askance.learning.face.formula import Formula
+from askance.releases.header import Header, Question
+
+
+@dataclass(frozen=True)
+class FitRequest:
+    """What somebody wants to learn from a release of reports.
+
+    Parameters
+    ----------
+    question : str, optional
+        Which question, if there are several and no formula names one.
+    formula : Formula, optional
+        Such as ``"cheated ~ age + C(school)"``. Answers: without one, proportions only. Numbers: without one, a hidden
+        row's outcome is explained by its other columns, and a hidden number by all covariates that are numbers; if
+        there are none, its mean is estimated.
+    label : str, optional
+        For hidden features: the question about their label, if there are several with choices.
+    weight : str, optional
+        A column of sample weights.
+    method, ridge, covariance
+        As for :class:`~askance.IndirectClassifier`; ``ridge`` also for the other estimators.
+    level : float
+        Confidence level of the intervals.
+
+    Examples
+    --------
+    >>> FitRequest.of(formula="cheated ~ age + C(school)", weight="heft").columns
+    ('age', 'school', 'heft')
+    """
+
+    question: str | None = None
+    formula: Formula | None = None
+    label: str | None = None
+    weight: str | None = None
+    method: str = "marginal"
+    ridge: str | float = "auto"
+    covariance: str = "auto"
+    level: float = 0.95
+
+    @classmethod
+    def of(cls, *, formula: str | Formula | None = None, **options: Any) -> "FitRequest":
+        """Return a request whose formula may be text."""
+        return cls(formula=None if formula is None else Formula.of(formula), **options)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the fit reads besides the question: those of the formula, and the weights."""
+        right = () if self.formula is None else self.formula.columns
+        return tuple(dict.fromkeys([*right, *([self.weight] if self.weight else [])]))
+
+    def asked(self, header: Header) -> Question:
+        """Return the question that is meant: named, left of the formula's ~, or the only one there is.
+
+        Features with a label, and nothing else, are one question: what tells the classes apart.
+        """
+        if self.question is None and self.formula is None:
+            features = [question for question in header.questions if question.hides_features]
+            others = [question for question in header.questions if not question.hides_features]
+            one_label = len(others) == 1 and not others[0].hides_numbers
+            if len(features) == 1 and (self.label is not None or one_label):
+                return features[0]
+        return header.question_about(self.question, None if self.formula is None else self.formula.left)

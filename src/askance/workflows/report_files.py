@@ -1,0 +1,146 @@
+"""Files of reports: a release is opened; a table of reports and a study make a release in memory."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from askance import __version__
+from askance.channels.guarantee import Guarantee
+from askance.errors import InvalidInput
+from askance.files.location import Location, StrPath
+from askance.releases.header import Header, Question
+from askance.releases.reading import open_release
+from askance.releases.release import Release
+from askance.releases.study import Study
+from askance.tables.columns import check_present
+from askance.tables.data_files import DataFile, open_data
+from askance.workflows.fit_request import FitRequest
+
+
+@dataclass(frozen=True, eq=False)
+class OpenReports:
+    """A release that is open, and what is to be learned from it.
+
+    Parameters
+    ----------
+    request : FitRequest
+    release : Release
+    asked : Question
+        The question that the request is about.
+    whole_person : Guarantee
+        The privacy of all answers of one person, also of those that the release does not hold.
+    """
+
+    request: FitRequest
+    release: Release
+    asked: Question
+    whole_person: Guarantee
+
+    @classmethod
+    def of(cls, release: Release, request: FitRequest, whole_person: Guarantee | None = None) -> "OpenReports":
+        """Find the question of a release that a request is about."""
+        return cls(request, release, request.asked(release.header), whole_person or release.header.guarantee)
+
+    def about(self, notes: Iterable[str], command: str) -> dict[str, Any]:
+        """Return what every report about the question says."""
+        header, asked = self.release.header, self.asked
+        return {
+            "study": header.study,
+            "title": header.title,
+            "question": asked.name,
+            "text": asked.text,
+            "guarantee": asked.guarantee,
+            "whole_person": self.whole_person,
+            "notes": tuple(notes),
+            "command": command,
+            "version": __version__,
+        }
+
+
+def open_reports(data: StrPath, study: Study | None, request: FitRequest) -> OpenReports:
+    """Open a release, or make one of reports that were collected elsewhere, and find the question that is meant.
+
+    Of a table that is no release only the columns that are wanted are read: what is missing or odd in the
+    others does not matter.
+    """
+    check_there(data)
+    if Location.of(data).is_address:
+        return OpenReports.of(_of_study(open_release(data, Release), study), request)
+    place = Path(data)
+    files = open_data(place)
+    if any(file.is_release for file in files):
+        return OpenReports.of(_of_study(open_release(place, Release), study), request)
+    if study is None:
+        raise InvalidInput(
+            f"{place} is not a release, so it does not say how its reports came about",
+            "--study study.toml, the file that says so",
+            "If it holds true answers, hide them first: askance privatize study.toml DATA --out RELEASE. If it holds "
+            "rows in bags, give what is known of the bags: --proportions FILE.",
+        )
+    return _collected(files, place, study.header(), request)
+
+
+def check_there(data: StrPath) -> None:
+    """Refuse a path without anything there; what an address leads to is seen when it is opened."""
+    if not Location.of(data).is_address and not Path(data).exists():
+        raise InvalidInput(
+            f"there is nothing at {data}",
+            "a release, or a CSV or Parquet file: of reports together with --study, or of rows in bags together with "
+            "--proportions",
+        )
+
+
+def _of_study(release: Release, study: Study | None) -> Release:
+    if study is not None and not study.header().same_study(release.header):
+        raise InvalidInput(
+            f"the study differs from what {release.path} says about itself",
+            "the study that the release was made with",
+            "Leave --study out: a release knows its own questions and channels.",
+        )
+    return release
+
+
+def _collected(files: Sequence[DataFile], place: Path, study: Header, request: FitRequest) -> OpenReports:
+    asked = request.asked(study)
+    _refuse_packed(asked, place)
+    header = _narrowed(study, asked, request, [name for file in files for name in file.columns])
+    names = header.schema.names
+    tables = []
+    for file in files:
+        check_present(names, file.columns, str(file.path))
+        tables += [chunk.table for chunk in file.chunks(names)]
+    if not sum(table.num_rows for table in tables):
+        raise InvalidInput(f"{place} has no rows", "at least one")
+    release = Release.from_table(pa.concat_tables(tables, promote_options="permissive"), header)
+    return OpenReports(request, release, asked, study.guarantee)
+
+
+def _refuse_packed(asked: Question, place: Path) -> None:
+    # True numbers of the right type would pass for codes: only a release says that it holds reports.
+    if asked.hides_numbers:
+        raise InvalidInput(
+            f"{place} is not a release, and {asked.name!r} hides numbers",
+            "a release: reports about numbers are packed, and only a release holds them",
+            "If it holds true numbers, hide them first: askance privatize study.toml DATA --out RELEASE.",
+        )
+
+
+def _narrowed(header: Header, question: Question, request: FitRequest, found: Sequence[str]) -> Header:
+    """Keep of a header what the fit needs; ``found`` are the columns that the data have."""
+    declared = {covariate.name: covariate for covariate in header.covariates}
+    own = {question.name, question.design_column} - declared.keys()  # they are there anyway
+    needed = [name for name in request.columns if name not in own]
+    for name in needed:
+        if name not in declared:
+            known = f"covariates among {', '.join(declared)}" if declared else "no covariates: there are none"
+            raise InvalidInput(
+                f"the study declares no covariate {name!r}",
+                known,
+                f'Add [covariates.{name}] with type = "number" or "category" to the study file.'
+                if name in found
+                else "",
+            )
+    return replace(header, questions=(question,), covariates=tuple(declared[name] for name in needed))

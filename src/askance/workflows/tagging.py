@@ -1,0 +1,42 @@
+"""Sentences of a file, tagged with a tagger that was saved."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from askance.files.location import StrPath
+from askance.files.targets import write_text
+from askance.learning.counting.count_tagger import CountTagger
+from askance.tables.sentences import conllu_text, read_sentences
+
+
+@dataclass(frozen=True)
+class TaggedSentences:
+    """Sentences, and a tag for every word of them."""
+
+    sentences: Sequence[Sequence[str]]
+    tags: Sequence[Sequence[str]]
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a mapping with words and tags for each sentence."""
+        pairs = zip(self.sentences, self.tags, strict=True)
+        return [{"words": list(words), "tags": list(tags)} for words, tags in pairs]
+
+    def text(self, form: str) -> str:
+        """Return them as CoNLL-U ("conllu") or JSON lines ("jsonl")."""
+        if form == "conllu":
+            return conllu_text(self.sentences, self.tags)
+        return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in self.records())
+
+    def write(self, path: Path, form: str) -> None:
+        """Write them, whole or not at all, over whatever is there."""
+        write_text(path, self.text(form))
+
+
+def tag_sentences(model: StrPath, text: StrPath) -> TaggedSentences:
+    """Tag the sentences of a file (.conllu, .jsonl, or a sentence a line) with a saved tagger."""
+    tagger = CountTagger.load(model)
+    sentences = read_sentences(text)
+    return TaggedSentences(sentences, tagger.predict(sentences))
