@@ -1,6 +1,7 @@
 from askance.channels.alphabet import Alphabet as Alphabet
 from askance.channels.alphabet import Label as Label
 from askance.channels.alphabet import as_labels as as_labels
+from askance.channels.alphabet import label_type as label_type
 from askance.channels.alphabet import listed as listed
 from askance.channels.alphabet import subtract_first as subtract_first
 from askance.channels.base import LabelChannel as LabelChannel
@@ -23,6 +24,7 @@ from askance.channels.layouts import Layout as Layout
 from askance.channels.layouts import Numbers as Numbers
 from askance.channels.layouts import Reports as Reports
 from askance.channels.layouts import is_arrow as is_arrow
+from askance.channels.question_channel import QuestionChannel as QuestionChannel
 from askance.channels.region_counts import RegionCounts as RegionCounts
 from askance.channels.specs import EVERY_CHANNEL as EVERY_CHANNEL
 from askance.channels.specs import FEATURE_CHANNELS as FEATURE_CHANNELS

@@ -18,6 +18,7 @@ from askance.entropy.draws import code_type
 from askance.errors import InvalidInput
 
 Label = str | int | float | bool
+_LARGEST_WHOLE = 1 << 53  # beyond it two whole numbers may be the same double
 _FEW = 16  # so many labels are sooner compared one after the other than moved to Arrow
 
 
@@ -37,6 +38,28 @@ def as_labels(labels: Iterable[Any], what: str) -> tuple[Label, ...]:
         repeated = sorted({repr(label) for label in plain if plain.count(label) > 1})
         raise InvalidInput(f"the {what} name {', '.join(repeated)} more than once", f"{what} that all differ")
     return plain
+
+
+def label_type(labels: Iterable[Label], what: str) -> pa.DataType:
+    """Return the Arrow type of a column of labels; a column cannot mix text, numbers and truth values."""
+    labels = list(labels)
+    kinds = {type(label) for label in labels}
+    if kinds <= {int, float} and any(abs(label) > _LARGEST_WHOLE for label in labels):  # type: ignore[arg-type]
+        raise InvalidInput(
+            f"{what} has labels beyond 2^53: {listed(labels)}", "smaller numbers", "Write long codes as text."
+        )
+    for python_types, arrow in (
+        ({str}, pa.string()),
+        ({bool}, pa.bool_()),
+        ({int}, pa.int64()),
+        ({int, float}, pa.float64()),
+    ):
+        if kinds <= python_types:
+            return arrow
+    raise InvalidInput(
+        f"{what} has labels of several kinds: {listed(labels)}",
+        "all text, all numbers or all true/false",
+    )
 
 
 def listed(labels: Sequence[Any], most: int = 8) -> str:
@@ -70,6 +93,25 @@ class Alphabet:
         array: NDArray[Any] = np.array(self.labels, dtype=None if plain else object)
         array.setflags(write=False)
         return array
+
+    @cached_property
+    def _arrow(self) -> pa.Array:
+        return pa.array(self.labels, type=label_type(self.labels, f"a list of {self.what}s"))
+
+    @property
+    def arrow_type(self) -> pa.DataType:
+        """The type of a column of labels in a file: text is stored once, and by number in every row."""
+        plain = self._arrow.type
+        return pa.dictionary(pa.int32(), plain) if pa.types.is_string(plain) else plain
+
+    def to_arrow(self, codes: Codes) -> pa.Array:
+        """Turn codes into a column of a file."""
+        indices = pa.array(codes.astype(np.int32, copy=False))
+        return (
+            pa.DictionaryArray.from_arrays(indices, self._arrow)
+            if pa.types.is_string(self._arrow.type)
+            else self._arrow.take(indices)
+        )
 
     @cached_property
     def _first_of_range(self) -> int | None:

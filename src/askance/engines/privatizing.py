@@ -5,7 +5,7 @@ import secrets
 import shutil
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -14,7 +14,7 @@ from askance.engines.base import Engine
 from askance.errors import InvalidInput, ReleaseError
 from askance.files.location import StrPath
 from askance.releases.header import Header
-from askance.releases.privatizing import Privatized, check_files, hidden_or_faults
+from askance.releases.privatizing import Privatized, Privatizer, check_files
 from askance.releases.release import Release
 from askance.releases.study import Study
 from askance.releases.writer import ReleaseWriter, put_in_place, refuse_existing
@@ -49,16 +49,9 @@ class PrivatizePiece:
     def run(self) -> Part:
         name = f"part-{self.number:05d}.{secrets.token_hex(6)}.parquet"
         faults: dict[str, Fault] = {}
-        clipped: Counter[str] = Counter()
         with ReleaseWriter(Path(self.folder) / name, self.header) as writer:
-            for chunk in self.file.chunks(self.header.source_columns, self.row_groups):
-                table, found, outside = hidden_or_faults(chunk.table, self.header)
-                clipped += outside
-                for fault in found:
-                    row = fault.row + chunk.first_row
-                    faults.setdefault(fault.column, replace(fault, row=row, where=f" of {self.file.path.name}"))
-                if table is not None:
-                    writer.write(table)
+            where = f" of {self.file.path.name}"
+            clipped = Privatizer(self.header).hide_file(self.file, writer, faults, self.row_groups, where=where)
         return Part(name, writer.num_rows, tuple(faults.values()), clipped)
 
 

@@ -1,6 +1,9 @@
-"""Attributes that are hidden one by one, as they come: a column for each, or one column of arrays."""
+"""Attributes that are hidden one by one, as they come: a column for each, or one column of arrays.
 
-from collections.abc import Mapping
+Converted, a state is its code, and other attributes are numbers: what the channel draws reports for.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from askance.channels.attributes.coordinate_law import CoordinateLaw, FiniteCoordinate
 from askance.channels.attributes.feature_channel import FeatureChannel
-from askance.releases.declarations import Question
+from askance.channels.attributes.noise_law import Law
+from askance.entropy.draws import code_type
 from askance.tables.column_kinds import NumberColumn
 
 
@@ -20,23 +23,22 @@ from askance.tables.column_kinds import NumberColumn
 class AttributeColumn(NumberColumn):
     """One attribute in every row: a finite number, and one of its states if it has finitely many."""
 
-    law: CoordinateLaw | None = None
+    law: Law | None = None
 
     def convert(self, values: pa.Array) -> pa.Array:
         numbers = super().convert(values)
-        if not isinstance(self.law, FiniteCoordinate):
+        if self.law is None or not self.law.is_finite:
             return numbers
-        states = self.law.values.astype(float)
-        as_told = self.law.values_as(_number_type(values.type)).astype(float)
-        return pa.array(states).take(pc.index_in(numbers, value_set=pa.array(as_told), skip_nulls=True))
+        states = self.law.values_as(_number_type(values.type)).astype(float)
+        return pc.index_in(numbers, value_set=pa.array(states), skip_nulls=True)
 
     def wanted(self) -> str:
-        return self.law.wanted() if isinstance(self.law, FiniteCoordinate) else super().wanted()
+        return super().wanted() if self.law is None else self.law.wanted()
 
 
 @dataclass(frozen=True)
 class ArrayColumn:
-    """An array of attributes in every row; numbers keep their type, so that pixels stay bytes."""
+    """An array of attributes in every row."""
 
     name: str
     channel: FeatureChannel
@@ -48,29 +50,29 @@ class ArrayColumn:
 
     def convert(self, values: pa.Array) -> pa.Array:
         rows = _in_rows(values, self._width)
-        if rows is None:
-            kind = _number_type(getattr(values.type, "value_type", None))
-            told = values.to_pylist()
-            good = np.array([self._fault(row, kind) is None for row in told], dtype=bool)
-            whole = [row if fine else [0] * self._width for row, fine in zip(told, good, strict=True)]
-            rows = np.array(whole, dtype=kind).reshape(len(values), self._width)
+        if rows is not None:
+            converted, good = self._read(rows)
         else:
-            good = self._good(rows)
-        flat = pa.array(np.ascontiguousarray(rows).reshape(-1))
-        made = pa.FixedSizeListArray.from_arrays(flat, self._width)
+            kind = _number_type(getattr(values.type, "value_type", None))
+            given = values.to_pylist()
+            good = np.array([self._fault(row, kind) is None for row in given], dtype=bool)
+            some_row = [law.values[0] if law.is_finite else 0.0 for law in self.channel.laws]
+            whole = [row if fine else some_row for row, fine in zip(given, good, strict=True)]
+            converted, _ = self._read(np.array(whole, dtype=kind).reshape(len(values), self._width))
+        made = pa.FixedSizeListArray.from_arrays(pa.array(converted.reshape(-1)), self._width)
         return made if good.all() else pc.if_else(pa.array(good), made, pa.scalar(None, made.type))
 
-    def _good(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
-        """Which rows have a usable number everywhere."""
+    def _read(self, rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Return codes and numbers, and which rows have a usable number everywhere."""
         good = np.ones(len(rows), dtype=bool)
+        if len(self.channel.groups) == 1:
+            converted, usable = self.channel.groups[0][0].read(rows)
+            return converted, good if usable is None else np.asarray(usable.all(axis=1))
+        converted = np.empty(rows.shape, dtype=_common_type(self.channel.laws))
         for law, columns in self.channel.groups:
-            block = np.ascontiguousarray(rows if len(columns) == rows.shape[1] else rows[:, columns])
-            if isinstance(law, FiniteCoordinate):
-                if law.encode(block.reshape(-1))[1] >= 0:
-                    good &= np.isin(block, law.values_as(block.dtype)).all(axis=1)
-            else:
-                good &= np.isfinite(block).all(axis=1)
-        return good
+            converted[:, columns], usable = law.read(rows[:, columns])
+            good &= True if usable is None else usable.all(axis=1)
+        return converted, good
 
     def is_missing(self, values: pa.Array) -> pa.Array:
         return values.is_null()
@@ -85,32 +87,28 @@ class ArrayColumn:
 
     def _fault(self, row: Any, kind: np.dtype[Any]) -> str | None:
         if not isinstance(row, list) or len(row) != self._width:
-            held = f"an array of {len(row)}" if isinstance(row, list) else "no array"
-            return f"it holds {held}, where {self.wanted()} should be"
+            given = f"an array of {len(row)}" if isinstance(row, list) else "no array"
+            return f"it holds {given}, where {self.wanted()} should be"
         for number, (value, law) in enumerate(zip(row, self.channel.laws, strict=True)):
-            usable = isinstance(value, int | float) and np.isfinite(value)
-            if isinstance(law, FiniteCoordinate):
-                usable = usable and bool(np.isin(kind.type(value), law.values_as(kind)))
-                if not usable:
-                    return f"attribute {number + 1} is {value!r}, not {law.wanted()}"
-            elif not usable:
-                return f"attribute {number + 1} is {value!r}, not a finite number"
+            known = isinstance(value, int | float) and np.isfinite(value)
+            if not known or law.read(np.array([value], dtype=kind))[1] is not None:
+                return f"attribute {number + 1} is {value!r}, not {law.wanted()}"
         return None
 
 
-def attribute_columns(question: Question, channel: FeatureChannel) -> list[Any]:
-    """Return how the attributes of a question are converted."""
-    if question.columns is None:
-        return [ArrayColumn(question.name, channel)]
-    return [AttributeColumn(name, law=law) for name, law in zip(question.columns, channel.laws, strict=True)]
-
-
-def attribute_rows(question: Question, arrays: Mapping[str, pa.Array]) -> NDArray[Any]:
+def attribute_rows(columns: Sequence[AttributeColumn | ArrayColumn], arrays: Mapping[str, pa.Array]) -> NDArray[Any]:
     """Return converted attributes as an array, one row a record."""
-    if question.columns is not None:
-        return np.column_stack([arrays[name].to_numpy() for name in question.columns])
-    rows = _in_rows(arrays[question.name], arrays[question.name].type.list_size)
-    return np.empty((0, 0)) if rows is None else rows
+    found = [arrays[column.name] for column in columns]
+    if pa.types.is_fixed_size_list(found[0].type):
+        width = found[0].type.list_size
+        return np.asarray(found[0].flatten().to_numpy(zero_copy_only=False)).reshape(-1, width)
+    rows = np.column_stack([array.to_numpy() for array in found])
+    return rows.astype(_common_type([column.law for column in columns]), copy=False)  # type: ignore[union-attr]
+
+
+def _common_type(laws: Sequence[Any]) -> Any:
+    """The type of codes that hold all states; doubles where there are numbers too."""
+    return code_type(max(len(law.values) for law in laws)) if all(law.is_finite for law in laws) else float
 
 
 def _number_type(kind: pa.DataType | None) -> np.dtype[Any]:

@@ -7,17 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from askance.channels.alphabet import Label, as_labels
-from askance.channels.attributes.feature_channel import FeatureChannel
+from askance.channels.alphabet import Label, as_labels, label_type
 from askance.channels.attributes.row_channel import checked_columns
 from askance.channels.base import LabelChannel
 from askance.channels.guarantee import Guarantee
-from askance.channels.labels.design_per_row import DesignPerRow
-from askance.channels.labels.finite import FiniteLaw
-from askance.channels.rows.private_number import PrivateNumber
-from askance.channels.rows.private_row import PrivateRow
+from askance.channels.question_channel import QuestionChannel
 from askance.errors import InvalidInput
-from askance.tables.column_kinds import label_type
 
 COVARIATE_TYPES = ("number", "category")
 
@@ -49,7 +44,7 @@ class Question:
     """
 
     name: str
-    channel: LabelChannel | PrivateNumber | PrivateRow | FeatureChannel
+    channel: QuestionChannel
     text: str = ""
     design_column: str | None = None
     columns: tuple[str, ...] | None = None
@@ -57,50 +52,39 @@ class Question:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise InvalidInput(f"a question called {self.name!r}", "a name that is not empty")
-        if not isinstance(self.channel, FiniteLaw | DesignPerRow | PrivateNumber | PrivateRow | FeatureChannel):
+        if not isinstance(self.channel, QuestionChannel):
             raise InvalidInput(f"the channel of {self.name!r} is {self.channel!r}", "a channel such as Warner(0.8)")
-        several = isinstance(self.channel, DesignPerRow)
-        if several and not self.design_column:
+        if self.channel.needs_design and not self.design_column:
             raise InvalidInput(
                 f"the question {self.name!r} has several designs and no design_column",
                 "design_column = the name of the column that says under which design a row was asked",
             )
-        if not several and self.design_column:
+        if self.design_column and not self.channel.needs_design:
             raise InvalidInput(
                 f"the question {self.name!r} has one design and the design_column {self.design_column!r}",
                 "no design_column, or several designs",
             )
-        self._check_columns()
-        if not self.hides_numbers:
-            label_type(self.report_labels, f"the question {self.name!r}")
-
-    def _check_columns(self) -> None:
-        if not isinstance(self.channel, FeatureChannel):
-            if self.columns is not None:
-                raise InvalidInput(
-                    f"the question {self.name!r} has columns and the channel {self.channel!r}",
-                    "a channel that hides attributes one by one, such as StateFlip",
-                )
-            return
         if self.columns is not None:
             columns = checked_columns(self.columns)
-            vars(self).update(columns=columns, channel=self.channel.for_width(len(columns)))
-        self.channel.width  # noqa: B018 - a report needs a fixed number of attributes
+            vars(self).update(columns=columns, channel=self.channel.for_columns(columns))
+        if not self.hides_numbers:
+            label_type(self.report_labels, f"the question {self.name!r}")
+        self.channel.arrow_type  # noqa: B018 - refuses a channel that leaves open how many attributes a report has
 
     @property
     def hides_numbers(self) -> bool:
         """Whether the answer is a number, or a row of numbers, rather than one of a few choices."""
-        return isinstance(self.channel, PrivateNumber | PrivateRow | FeatureChannel)
+        return self.channel.hides != "labels"
 
     @property
     def hides_features(self) -> bool:
         """Whether the answer is a row of attributes that are hidden one by one."""
-        return isinstance(self.channel, FeatureChannel)
+        return self.channel.hides == "attributes"
 
     @property
     def label_channel(self) -> LabelChannel:
         """The channel of an answer out of a few choices; refused if the answer is a number."""
-        if isinstance(self.channel, PrivateNumber | PrivateRow | FeatureChannel):
+        if self.hides_numbers:
             raise InvalidInput(
                 f"the question {self.name!r}, which hides numbers",
                 "a question with choices",
@@ -108,22 +92,18 @@ class Question:
                 if self.hides_features
                 else "Numbers are for regressions: IndirectRegressor, or askance fit with a formula.",
             )
-        return self.channel
+        channel: Any = self.channel
+        return channel  # type: ignore[no-any-return]
 
     @property
     def sources(self) -> tuple[str, ...]:
         """The columns that hold the true answer. They stay behind."""
-        if isinstance(self.channel, PrivateRow):
-            return self.channel.bounds.names
-        return self.columns or (self.name,)
+        return self.columns or self.channel.sources(self.name)
 
     @property
     def arrow_type(self) -> pa.DataType:
         """How reports are stored."""
-        if isinstance(self.channel, PrivateNumber | PrivateRow | FeatureChannel):
-            return self.channel.layout.arrow_type
-        plain = label_type(self.report_labels, self.name)
-        return pa.dictionary(pa.int32(), plain) if pa.types.is_string(plain) else plain
+        return self.channel.arrow_type
 
     @property
     def guarantee(self) -> Guarantee:
@@ -133,12 +113,23 @@ class Question:
     @property
     def designs(self) -> Mapping[str, Any]:
         """The designs by name; a single design has the name ""."""
-        return self.channel.designs if isinstance(self.channel, DesignPerRow) else {"": self.channel}
+        channel: Any = self.channel
+        return channel.designs if channel.needs_design else {"": channel}
 
     @cached_property
     def report_labels(self) -> tuple[Label, ...]:
         """Every report that some design can give."""
         return tuple(dict.fromkeys(label for law in self.designs.values() for label in law.report_labels))
+
+    def declaration(self) -> dict[str, Any]:
+        """Return what a study file says about it."""
+        said = {"text": self.text} if self.text else {}
+        declared = self.channel.declaration()
+        if self.columns is not None:
+            declared = {"columns": self.columns} | {key: value for key, value in declared.items() if key != "width"}
+        if self.design_column is not None:
+            declared = {"choices": declared.pop("choices"), "design_column": self.design_column} | declared
+        return said | declared
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-able mapping (without the name, which is its key in the header)."""

@@ -5,11 +5,7 @@ from typing import Any
 import pyarrow as pa
 
 from askance.channels.alphabet import Label
-from askance.channels.attributes.feature_channel import FeatureChannel
-from askance.channels.rows.private_number import PrivateNumber
-from askance.channels.rows.private_row import PrivateRow
 from askance.errors import InvalidInput
-from askance.releases.attribute_columns import attribute_columns
 from askance.releases.declarations import Covariate, Question
 from askance.releases.header import Header
 from askance.tables.column_kinds import Column, LabelColumn, NumberColumn, ReportsColumn, TextColumn
@@ -30,15 +26,6 @@ def report_column(question: Question) -> Column:
     if question.hides_numbers:
         return ReportsColumn(question.name, question.arrow_type)
     return LabelColumn(question.name, question.report_labels)
-
-
-def answer_columns(question: Question) -> list[Column]:
-    """Return how a question's true answers are converted."""
-    if isinstance(question.channel, PrivateNumber | PrivateRow):
-        return [NumberColumn(name) for name in question.sources]
-    if isinstance(question.channel, FeatureChannel):
-        return attribute_columns(question, question.channel)
-    return [LabelColumn(question.name, question.channel.classes)]
 
 
 def public_columns(header: Header) -> list[Column]:

@@ -7,26 +7,26 @@ import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 
-from askance.channels.attributes.feature_channel import FeatureChannel
-from askance.channels.labels.design_per_row import DesignPerRow
-from askance.channels.rows.private_number import PrivateNumber
-from askance.channels.rows.private_row import PrivateRow
+from askance.entropy.bits import system_bits
 from askance.errors import InvalidInput
 from askance.files.location import StrPath
-from askance.releases.attribute_columns import attribute_rows
-from askance.releases.declarations import Question
-from askance.releases.declared_columns import answer_columns, public_columns, report_column, stored
+from askance.releases.answers import Answers, answers_to
+from askance.releases.declared_columns import public_columns, stored
 from askance.releases.header import Header
+from askance.releases.partition import TablePartition
 from askance.releases.release import Release
 from askance.releases.study import Study
 from askance.releases.writer import ReleaseWriter
+from askance.tables.column_kinds import Column
 from askance.tables.columns import Fault, check_present, converted, refuse
 from askance.tables.data_files import DataFile, open_data
+
+BEYOND_RADIUS = "rows beyond the radius"  # what is counted where a channel shortens rows
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,60 @@ class Hidden(NamedTuple):
     clipped: Counter[str]
 
 
+@dataclass(frozen=True)
+class Privatizer:
+    """Turns tables of answers into tables of reports: the header is looked at once for all of them."""
+
+    header: Header
+
+    @cached_property
+    def _answers(self) -> list[Answers]:
+        return [answers_to(question) for question in self.header.questions]
+
+    @cached_property
+    def _columns(self) -> list[Column]:
+        return [*(column for answers in self._answers for column in answers.columns), *public_columns(self.header)]
+
+    def hide(self, table: pa.Table) -> Hidden:
+        """Draw a report for every answer of a table; nothing is drawn if any column has a fault."""
+        arrays, faults = {}, []
+        for column in self._columns:
+            arrays[column.name], fault = converted(column, table.column(column.name))
+            faults += [fault] if fault else []
+        clipped: Counter[str] = Counter()
+        if faults:
+            return Hidden(None, faults, clipped)
+        reports = {}
+        for answers in self._answers:
+            name, prepared = answers.question.name, answers.prepared(arrays)
+            drawn = answers.channel.draw(prepared.values, system_bits())
+            reports[name] = answers.channel.store(drawn)
+            clipped.update({column or name: count for column, count in prepared.clipped.items()})
+            clipped += Counter({BEYOND_RADIUS: prepared.shortened})
+        return Hidden(stored(arrays | reports, self.header.schema), [], clipped)
+
+    def hide_file(
+        self, file: DataFile, writer: ReleaseWriter, faults: dict[str, Fault], row_groups: Sequence[int] | None = None,
+        *, where: str = "", progress: Callable[[int], None] | None = None,
+    ) -> Counter[str]:  # fmt: skip
+        """Write the reports of a file, and return how many values were clipped.
+
+        The first fault of each column is added to ``faults``. After a fault nothing is written any more, but the other
+        columns are still looked at.
+        """
+        clipped: Counter[str] = Counter()
+        for chunk in file.chunks(self.header.source_columns, row_groups):
+            hidden = self.hide(chunk.table)
+            clipped += hidden.clipped
+            for fault in hidden.faults:
+                faults.setdefault(fault.column, replace(fault, row=fault.row + chunk.first_row, where=where))
+            if hidden.table is not None and not faults:
+                writer.write(hidden.table)
+            if progress:
+                progress(chunk.bytes_read)
+        return clipped
+
+
 def privatize_table(study: Study, table: Any) -> Release:
     """Draw a report for every answer of a table in memory (Arrow, pandas, polars, or a dict of columns).
 
@@ -73,9 +127,9 @@ def privatize_table(study: Study, table: Any) -> Release:
     header = study.header()
     table = table if isinstance(table, pa.Table) else pa.table(table)
     check_present(header.source_columns, table.schema.names, "the table")
-    hidden, faults, _ = hidden_or_faults(table, header)
-    refuse(faults, "the table")
-    return Release.from_table(hidden, header)
+    hidden = Privatizer(header).hide(table)
+    refuse(hidden.faults, "the table")
+    return Release(header, (TablePartition(hidden.table),))
 
 
 def privatize_file(
@@ -112,20 +166,12 @@ def privatize_file(
     total = sum(file.size for file in files)
     faults: dict[str, Fault] = {}
     clipped: Counter[str] = Counter()
+    privatizer = Privatizer(header)
     with ReleaseWriter(out, header, overwrite=overwrite, rows_per_part=rows_per_part) as writer:
         before = 0
         for file in files:
-            for chunk in file.chunks(header.source_columns):
-                hidden, found, outside = hidden_or_faults(chunk.table, header)
-                clipped += outside
-                for fault in found:
-                    where = f" of {file.path.name}" if len(files) > 1 else ""
-                    faults.setdefault(fault.column, replace(fault, row=fault.row + chunk.first_row, where=where))
-                # After a fault nothing will be written, but the other columns are still looked at.
-                if hidden is not None and not faults:
-                    writer.write(hidden)
-                if progress:
-                    progress(before + chunk.bytes_read, total)
+            where = f" of {file.path.name}" if len(files) > 1 else ""
+            clipped += privatizer.hide_file(file, writer, faults, where=where, progress=_from(before, total, progress))
             before += file.size
         refuse(list(faults.values()), str(data))
         if not writer.num_rows:
@@ -149,35 +195,6 @@ def check_files(files: Sequence[DataFile], header: Header, data: StrPath, out: S
     return tuple(name for name in found if name not in header.source_columns)
 
 
-def hidden_or_faults(table: pa.Table, header: Header) -> Hidden:
-    """Draw a report for every answer of a table; nothing is drawn if any column has a fault."""
-    arrays, faults = {}, []
-    answers = [column for question in header.questions for column in answer_columns(question)]
-    for column in [*answers, *public_columns(header)]:
-        arrays[column.name], fault = converted(column, table.column(column.name))
-        faults += [fault] if fault else []
-    clipped: Counter[str] = Counter()
-    if faults:
-        return Hidden(None, faults, clipped)
-    reports = {}
-    for question in header.questions:
-        reports[question.name], outside = _reports(question, arrays)
-        clipped += outside
-    return Hidden(stored(arrays | reports, header.schema), [], clipped)
-
-
-def _reports(question: Question, arrays: dict[str, pa.Array]) -> tuple[pa.Array, Counter[str]]:
-    channel = question.channel
-    if isinstance(channel, PrivateNumber | PrivateRow):
-        inside, outside = channel.clip(np.column_stack([arrays[name].to_numpy() for name in question.sources]))
-        counted = outside if isinstance(outside, dict) else {question.name: outside}
-        return channel.layout.to_arrow(channel.privatize(inside)), +Counter(counted)
-    if isinstance(channel, FeatureChannel):
-        rows, moved = channel.clip(attribute_rows(question, arrays))
-        return channel.stored(channel.privatize(rows)), +Counter({question.name: moved})
-    answers = arrays[question.name]
-    if isinstance(channel, DesignPerRow):
-        drawn = channel.privatize(answers, arrays[str(question.design_column)])
-    else:
-        drawn = question.designs[""].privatize(answers)
-    return report_column(question).convert(pa.array(drawn)), Counter()
+def _from(before: int, total: int, progress: Callable[[int, int], None] | None) -> Callable[[int], None] | None:
+    """Return what counts on from the bytes of earlier files."""
+    return None if progress is None else lambda read: progress(before + read, total)

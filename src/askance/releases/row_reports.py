@@ -1,13 +1,13 @@
 """Reports about features and labels, read back from a release for whoever learns from both."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from numpy.typing import NDArray
 
-from askance.channels.attributes.feature_channel import FeatureChannel
+from askance.arrays import Codes
 from askance.channels.attributes.row_channel import RowChannel
-from askance.channels.labels.finite import FiniteLaw
 from askance.errors import InvalidInput
 from askance.releases.header import Question
 from askance.releases.release import Release
@@ -21,15 +21,27 @@ class RowReports:
     ----------
     channel : RowChannel
         How they were hidden.
-    features : array, n x attributes
-        Reports of the features: states (bytes where these are 0, 1, ..., 255 at most), or numbers with noise.
-    labels : array of n
-        Reports of the labels, as labels.
+    feature_codes : array, n x attributes
+        Codes of reports on the features, as the channel encodes them; numbers where some attributes have noise.
+    label_codes : array of n
+        Codes of reports on the labels.
     """
 
     channel: RowChannel
-    features: NDArray[Any]
-    labels: NDArray[Any]
+    feature_codes: NDArray[Any]
+    label_codes: Codes
+
+    @cached_property
+    def features(self) -> NDArray[Any]:
+        """Reports on the features: states (bytes where these are 0, 1, ..., 255 at most), or numbers with noise."""
+        states: NDArray[Any] = self.channel.features.decode_reports(self.feature_codes)
+        return states
+
+    @cached_property
+    def labels(self) -> NDArray[Any]:
+        """Reports on the labels, as labels."""
+        labels: NDArray[Any] = self.channel.label.decode_reports(self.label_codes)
+        return labels
 
 
 def read_row_reports(release: Release, features: str | None = None, label: str | None = None) -> RowReports:
@@ -55,23 +67,20 @@ def read_row_reports(release: Release, features: str | None = None, label: str |
     ... channel = { design = "warner", p = 0.8 }
     ... ''')
     >>> release = privatize_table(study, {"image": [[0, 1, 1, 0], [1, 1, 0, 0]], "digit": [7, 9]})
-    >>> told = read_row_reports(release)
-    >>> told.features.shape, told.labels.shape, told.channel.label
+    >>> reports = read_row_reports(release)
+    >>> reports.features.shape, reports.labels.shape, reports.channel.label
     ((2, 4), (2,), Warner(p=0.8, classes=(7, 9)))
     """
     asked = _one(release, features, "features", hides_features=True)
     said = _one(release, label, "a label", hides_features=False)
-    channel, law = asked.channel, said.channel
-    if not isinstance(channel, FeatureChannel) or not isinstance(law, FiniteLaw):
+    if not asked.hides_features or said.hides_numbers or said.channel.needs_design:
         raise InvalidInput(
             f"the questions {asked.name!r} and {said.name!r}",
             "a question whose attributes are hidden one by one, and one with choices and one design",
         )
     table = release.to_table([asked.name, said.name])
-    told = channel.encode_reports(table.column(asked.name))
-    labels = law.decode_reports(law.encode_reports(table.column(said.name)))
-    columns = asked.columns
-    return RowReports(RowChannel(channel, law, columns), channel.decode(told) if channel.is_finite else told, labels)
+    codes = [question.channel.encode_reports(table.column(question.name)) for question in (asked, said)]
+    return RowReports(RowChannel(asked.channel, said.channel, asked.columns), *codes)
 
 
 def _one(release: Release, name: str | None, what: str, hides_features: bool) -> Question:

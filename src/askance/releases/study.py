@@ -12,12 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from askance.channels.attributes.feature_channel import FeatureChannel
-from askance.channels.attributes.per_coordinate import PerCoordinate
-from askance.channels.base import Spec
 from askance.channels.guarantee import Guarantee
-from askance.channels.rows.private_number import PrivateNumber
-from askance.channels.rows.private_row import PrivateRow
 from askance.errors import InvalidInput
 from askance.releases.declarations import Covariate, Question
 from askance.releases.header import Header
@@ -134,23 +129,7 @@ class Study:
         """Return the text of a study file that reads back as this study."""
         lines = ["[study]", f"name = {_toml(self.name)}", f"title = {_toml(self.title)}"]
         for question in self.questions:
-            lines += ["", f"[questions.{_key(question.name)}]"]
-            lines += [f"text = {_toml(question.text)}"] if question.text else []
-            if isinstance(question.channel, PrivateRow):
-                columns = question.channel.bounds.to_dict().items()
-                lines += ["columns = { " + ", ".join(f"{_key(n)} = {_toml(b)}" for n, b in columns) + " }"]
-            elif isinstance(question.channel, FeatureChannel):
-                lines += _features(question, question.channel)
-                continue
-            elif isinstance(question.channel, PrivateNumber):
-                lines += [f"bounds = {_toml(question.channel.range)}"]
-            else:
-                lines += [f"choices = {_toml(question.channel.classes)}"]
-            if question.design_column is None:
-                lines += [f"channel = {_design(question.channel.to_spec())}"]
-            else:
-                lines += [f"design_column = {_toml(question.design_column)}"]
-                lines += [f"designs.{_key(n)} = {_design(d.to_spec())}" for n, d in question.designs.items()]
+            lines += ["", f"[questions.{_key(question.name)}]", *_lines(question.declaration())]
         for covariate in self.covariates:
             lines += ["", f"[covariates.{_key(covariate.name)}]", f"type = {_toml(covariate.type)}"]
             lines += [f"levels = {_toml(covariate.levels)}"] if covariate.levels is not None else []
@@ -158,30 +137,24 @@ class Study:
         return "\n".join(lines) + "\n"
 
 
-def _features(question: Question, channel: FeatureChannel) -> list[str]:
-    """The lines of a question whose attributes are hidden one by one."""
-    said = [f"width = {channel.width}" if question.columns is None else f"columns = {_toml(question.columns)}"]
-    if not isinstance(channel, PerCoordinate):
-        return [*said, f"channel = {_design(channel.to_spec(), _OF_ATTRIBUTES)}"]
-    if not isinstance(channel.channels, tuple):
-        return [*said, f"channel = {_design(channel.channels.to_spec(), _OF_ATTRIBUTES)}"]
-    each = [_design(one.to_spec(), _OF_ATTRIBUTES) for one in channel.channels]
-    return [*said, "channels = [", *(f"    {one}," for one in each), "]"]
-
-
-_OUTSIDE = ("channel", "version", "classes", "columns", "lower", "upper")  # said outside of the design
-_OF_ATTRIBUTES = ("channel", "version", "dim")
-
-
-def _design(spec: Spec, elsewhere: tuple[str, ...] = _OUTSIDE) -> str:
-    parameters = {name: value for name, value in spec.items() if name not in elsewhere}
-    pairs = {"design": spec["channel"]} | parameters
-    return "{ " + ", ".join(f"{name} = {_toml(value)}" for name, value in pairs.items()) + " }"
+def _lines(declared: Mapping[str, Any]) -> list[str]:
+    """The lines of a table: one for each key, design and channel."""
+    lines = []
+    for key, value in declared.items():
+        if key == "designs":
+            lines += [f"designs.{_key(name)} = {_toml(design)}" for name, design in value.items()]
+        elif key == "channels":
+            lines += ["channels = [", *(f"    {_toml(design)}," for design in value), "]"]
+        else:
+            lines.append(f"{key} = {_toml(value)}")
+    return lines
 
 
 def _toml(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_toml, value)) + "]"
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{_key(name)} = {_toml(entry)}" for name, entry in value.items()) + " }"
     # Text, numbers and truth values are written alike in JSON and TOML, but for one control character.
     return json.dumps(value, ensure_ascii=False, allow_nan=False).replace("\x7f", "\\u007f")
 

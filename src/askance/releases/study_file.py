@@ -9,7 +9,7 @@ from inspect import Parameter, signature
 from typing import Any
 
 from askance.channels.alphabet import as_labels
-from askance.channels.attributes.per_coordinate import PerCoordinate
+from askance.channels.attributes.per_coordinate import PerCoordinate, as_feature_channel
 from askance.channels.attributes.row_channel import checked_columns
 from askance.channels.labels.design_per_row import DesignPerRow
 from askance.channels.labels.finite import FiniteChannel
@@ -185,8 +185,7 @@ def _hidden_features(name: str, place: _Place, text: str) -> Question:
         with _at(place):
             channel = PerCoordinate([_attribute_channel(where) for where in places])
     with _at(place):
-        made = channel if not isinstance(channel, FiniteChannel) else PerCoordinate(channel)
-        return Question(name, made.for_width(width), text, None, columns)
+        return Question(name, as_feature_channel(channel).for_width(width), text, None, columns)
 
 
 def _attribute_channel(place: _Place) -> Any:

@@ -3,7 +3,6 @@ from askance.tables.column_kinds import LabelColumn as LabelColumn
 from askance.tables.column_kinds import NumberColumn as NumberColumn
 from askance.tables.column_kinds import ReportsColumn as ReportsColumn
 from askance.tables.column_kinds import TextColumn as TextColumn
-from askance.tables.column_kinds import label_type as label_type
 from askance.tables.columns import Fault as Fault
 from askance.tables.columns import check_present as check_present
 from askance.tables.columns import converted as converted

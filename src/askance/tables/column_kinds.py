@@ -1,6 +1,5 @@
 """Kinds of columns: how each is converted to its declared type, and what counts as missing."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -8,36 +7,12 @@ from typing import Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from askance.channels.alphabet import Label, listed
-from askance.errors import InvalidInput
+from askance.channels.alphabet import Label, label_type, listed
 
 _MISSING_NUMBERS = pa.array(["", "na", "n/a", "nan", "null", "none"])
 _NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
-_LARGEST_WHOLE = 1 << 53  # beyond it two whole numbers may be the same double
 _MOST_SHOWN = 40  # characters of a value in a message
-
-
-def label_type(labels: Iterable[Label], what: str) -> pa.DataType:
-    """Return the Arrow type of a column of labels; a column cannot mix text, numbers and truth values."""
-    labels = list(labels)
-    kinds = {type(label) for label in labels}
-    if kinds <= {int, float} and any(abs(label) > _LARGEST_WHOLE for label in labels):  # type: ignore[arg-type]
-        raise InvalidInput(
-            f"{what} has labels beyond 2^53: {listed(labels)}", "smaller numbers", "Write long codes as text."
-        )
-    for python_types, arrow in (
-        ({str}, pa.string()),
-        ({bool}, pa.bool_()),
-        ({int}, pa.int64()),
-        ({int, float}, pa.float64()),
-    ):
-        if kinds <= python_types:
-            return arrow
-    raise InvalidInput(
-        f"{what} has labels of several kinds: {listed(labels)}",
-        "all text, all numbers or all true/false",
-    )
 
 
 class Column(Protocol):

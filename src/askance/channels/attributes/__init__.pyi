@@ -10,6 +10,7 @@ from askance.channels.attributes.noise_law import LaplaceCoordinate as LaplaceCo
 from askance.channels.attributes.noise_law import Law as Law
 from askance.channels.attributes.noise_law import NoiseCoordinate as NoiseCoordinate
 from askance.channels.attributes.per_coordinate import PerCoordinate as PerCoordinate
+from askance.channels.attributes.per_coordinate import as_feature_channel as as_feature_channel
 from askance.channels.attributes.row_channel import RowChannel as RowChannel
 from askance.channels.attributes.row_channel import checked_columns as checked_columns
 from askance.channels.attributes.state_flip import StateFlip as StateFlip

@@ -59,6 +59,10 @@ class CoordinateLaw(ABC):
     def wanted(self) -> str:
         """What a truth may be, in words."""
 
+    @abstractmethod
+    def read(self, numbers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+        """Return what ``draw`` takes of numbers in any shape, and which of them are usable; None if all are."""
+
 
 @dataclass(frozen=True, eq=False)
 class FiniteCoordinate(CoordinateLaw):
@@ -190,6 +194,11 @@ class FiniteCoordinate(CoordinateLaw):
         codes[:] = np.minimum(np.searchsorted(known, states), len(known) - 1)
         strangers = known[codes] != states
         return codes, int(strangers.argmax()) if strangers.any() else -1
+
+    def read(self, numbers: NDArray[Any]) -> tuple[Codes, NDArray[np.bool_] | None]:
+        codes, stranger = self.encode(np.ascontiguousarray(numbers).reshape(-1))
+        usable = None if stranger < 0 else np.isin(numbers, self.values_as(numbers.dtype))
+        return codes.reshape(numbers.shape), usable
 
     def values_as(self, kind: np.dtype[Any]) -> NDArray[Any]:
         """The states in the type of the data: one of 0.1 that arrives in single precision is still that state."""

@@ -13,16 +13,18 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from askance.arrays import Codes
 from askance.channels.attributes.coordinate_law import FiniteCoordinate
 from askance.channels.attributes.gaussian_level import gaussian_epsilon
 from askance.channels.attributes.noise_law import Law
-from askance.channels.channel import Channel, Prepared, ReportTables, Truth, refuse_design
+from askance.channels.channel import Prepared, ReportTables, Truth, refuse_design
 from askance.channels.columns import NOT_ARROW
 from askance.channels.guarantee import HOWEVER_FAR_APART, Guarantee, each_alone
 from askance.channels.layouts import Layout, is_arrow
+from askance.channels.question_channel import QuestionChannel
 from askance.channels.rows.vectors import as_matrix, checked_dim
 from askance.entropy.bits import BitSource
 from askance.entropy.draws import code_type
@@ -31,7 +33,7 @@ from askance.errors import InvalidInput
 Group = tuple[Law, NDArray[np.intp]]
 
 
-class FeatureChannel(Channel):
+class FeatureChannel(QuestionChannel):
     """Hides each attribute of a vector by a law of its own; a subclass is a frozen dataclass of its parameters.
 
     Parameters that are one number hold for every attribute; how many there are may be said later, by
@@ -71,6 +73,9 @@ class FeatureChannel(Channel):
     def _by_width(self) -> dict[int, Self]:
         """Copies of this channel that :meth:`for_width` made: their tables of draws are worth keeping."""
         return {}
+
+    def for_columns(self, columns: Sequence[str]) -> Self:
+        return self.for_width(len(columns))
 
     @property
     def width(self) -> int:
@@ -211,6 +216,13 @@ class FeatureChannel(Channel):
         rows = as_rows(reports)
         channel = self.for_width(rows.shape[1])
         return channel._codes_of(rows) if channel.is_finite else rows.astype(float)
+
+    @property
+    def arrow_type(self) -> pa.DataType:
+        return self.layout.arrow_type
+
+    def declaration(self) -> dict[str, Any]:
+        return {"width": self.width, "channel": self.design("dim")}
 
     def stored(self, reports: Any) -> Any:
         """Pack reports for a file; :meth:`encode_reports` unpacks them."""

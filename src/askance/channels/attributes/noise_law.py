@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from askance.arrays import Floats
 from askance.channels.attributes.coordinate_law import CoordinateLaw, FiniteCoordinate
@@ -82,6 +83,11 @@ class NoiseCoordinate(CoordinateLaw):
     @property
     def hides(self) -> bool:
         return self.size > 0
+
+    def read(self, numbers: Any) -> tuple[Floats, NDArray[np.bool_] | None]:
+        values = np.asarray(numbers, dtype=float)
+        usable = np.isfinite(values)
+        return values, None if usable.all() else usable
 
     @cached_property
     def range(self) -> Fraction | None:

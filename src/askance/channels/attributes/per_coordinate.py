@@ -75,6 +75,11 @@ class PerCoordinate(FeatureChannel):
         states = tuple(len(law.values) for law in self.laws if law.is_finite)
         return Bits(self.width) if set(states) == {2} and self.width > 1 else Fields(states)
 
+    def declaration(self) -> dict[str, Any]:
+        if not isinstance(self.channels, tuple):
+            return {"width": self.width, "channel": self.channels.design("dim")}
+        return {"width": self.width, "channels": [channel.design("dim") for channel in self.channels]}
+
     def describe(self) -> str:
         if not isinstance(self.channels, tuple):
             return f"Each attribute is hidden by itself. {self.channels.describe()}"

@@ -12,15 +12,17 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from askance.arrays import Codes
 from askance.channels.alphabet import Alphabet, Label
 from askance.channels.base import Spec
-from askance.channels.channel import Channel, Prepared, ReportTables, Truth
+from askance.channels.channel import Prepared, ReportTables, Truth
 from askance.channels.columns import as_column, some_rows
 from askance.channels.guarantee import Guarantee
 from askance.channels.labels.finite import FiniteLaw, refuse_other_classes, unbiasing_matrix
+from askance.channels.question_channel import QuestionChannel
 from askance.channels.value import SPEC_VERSION
 from askance.entropy.bits import BitSource, GeneratorBits, system_bits
 from askance.entropy.draws import code_type
@@ -28,7 +30,7 @@ from askance.errors import InvalidInput
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class DesignPerRow(Channel):
+class DesignPerRow(QuestionChannel):
     """A set of named designs over the same classes.
 
     Parameters
@@ -171,6 +173,30 @@ class DesignPerRow(Channel):
         alphabets = [channel.report_alphabet.array for channel in self.designs.values()]
         same_kind = len({alphabet.dtype.kind for alphabet in alphabets}) == 1
         return np.concatenate([alphabet if same_kind else alphabet.astype(object) for alphabet in alphabets])
+
+    @cached_property
+    def report_labels(self) -> tuple[Label, ...]:
+        """Every report that some design can give."""
+        return tuple(dict.fromkeys(label for channel in self.designs.values() for label in channel.report_labels))
+
+    @property
+    def arrow_type(self) -> pa.DataType:
+        return self._kept_as[0].arrow_type
+
+    def store(self, codes: Codes) -> pa.Array:
+        """Pack the labels of report codes; the designs of the rows have a column of their own."""
+        alphabet, places = self._kept_as
+        return alphabet.to_arrow(places[codes])
+
+    @cached_property
+    def _kept_as(self) -> tuple[Alphabet, NDArray[np.int32]]:
+        """The labels of all designs, each once, and where the label of each report code is among them."""
+        stacked = [label for channel in self.designs.values() for label in channel.report_labels]
+        return Alphabet(self.report_labels, "report"), np.array([*map(self.report_labels.index, stacked)], np.int32)
+
+    def declaration(self) -> dict[str, Any]:
+        designs = {name: channel.design("classes") for name, channel in self.designs.items()}
+        return {"choices": self.classes, "designs": designs}
 
     def privatize(self, truth: Any, design: Any = None) -> NDArray[Any]:
         """Draw a report for each true answer under its row's design, with the operating system's entropy."""

@@ -12,12 +12,14 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from askance.arrays import Codes
 from askance.channels.alphabet import Alphabet, Label, as_labels, listed
-from askance.channels.channel import Channel, Prepared, ReportTables, Truth, refuse_design
+from askance.channels.channel import Prepared, ReportTables, Truth, refuse_design
 from askance.channels.guarantee import Guarantee
+from askance.channels.question_channel import QuestionChannel
 from askance.entropy.bits import BitSource
 from askance.entropy.draws import AliasSampler, BinarySampler, Sampler
 from askance.entropy.thresholds import RESOLUTION, exact_counts, exact_epsilon
@@ -28,7 +30,7 @@ _SAME_LAW = 1e-9
 _SINGULAR = 1e-12  # singular values below this fraction of the largest count as zero
 
 
-class FiniteLaw(Channel, ABC):
+class FiniteLaw(QuestionChannel, ABC):
     """Behaviour shared by all finite channels; a subclass is a frozen dataclass of its parameters."""
 
     hides: ClassVar[Truth] = "labels"
@@ -110,6 +112,18 @@ class FiniteLaw(Channel, ABC):
         if len(self.report_labels) == 2:
             return BinarySampler(np.ascontiguousarray(self.counts[1]))
         return AliasSampler.from_counts(self.counts, reports=len(self.report_labels))
+
+    # -- studies and releases ------------------------------------------------------------------------
+
+    @property
+    def arrow_type(self) -> pa.DataType:
+        return self.report_alphabet.arrow_type
+
+    def store(self, codes: Codes) -> pa.Array:
+        return self.report_alphabet.to_arrow(codes)
+
+    def declaration(self) -> dict[str, Any]:
+        return {"choices": self.classes, "channel": self.design("classes")}
 
     # -- the learner's side --------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ import numpy as np
 from askance.arrays import Floats
 from askance.channels.guarantee import Guarantee
 from askance.channels.layouts import Fields, Reports
+from askance.channels.question_channel import QuestionChannel
 from askance.channels.rows.bounds import checked_bounds
 from askance.channels.rows.number_law import NumberLaw
 from askance.channels.rows.vectors import VectorChannel, checked_epsilon
@@ -17,7 +18,7 @@ from askance.errors import Unidentifiable
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PrivateNumber(VectorChannel):
+class PrivateNumber(VectorChannel, QuestionChannel):
     """Hide one number.
 
     Parameters
@@ -83,6 +84,9 @@ class PrivateNumber(VectorChannel):
     @cached_property
     def layout(self) -> Fields:
         return Fields((self.law.codes,))
+
+    def declaration(self) -> dict[str, Any]:
+        return {"bounds": self.range, "channel": self.design("lower", "upper")}
 
     def describe(self) -> str:
         window, coin = self.law.window, "a coin that falls on heads more often the larger the number is"

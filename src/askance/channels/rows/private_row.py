@@ -20,6 +20,7 @@ from askance.arrays import Floats
 from askance.channels.channel import Prepared
 from askance.channels.guarantee import Guarantee
 from askance.channels.layouts import Bits, Fields, Reports
+from askance.channels.question_channel import QuestionChannel
 from askance.channels.rows.bounds import Bounds
 from askance.channels.rows.coordinate_release import CoordinateRelease
 from askance.channels.rows.per_value_flip import PerValueFlip
@@ -35,7 +36,7 @@ MECHANISMS = ("window", "unit", "sampled", "coordinate", "per-value", "triple")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PrivateRow(NumberChannel):
+class PrivateRow(NumberChannel, QuestionChannel):
     """Hide all columns of a row in one report.
 
     Parameters
@@ -169,6 +170,12 @@ class PrivateRow(NumberChannel):
     def layout(self) -> Fields | Bits:
         """How reports are kept."""
         return self.inner.layout
+
+    def sources(self, question: str) -> tuple[str, ...]:
+        return self.names
+
+    def declaration(self) -> dict[str, Any]:
+        return {"columns": self.bounds.to_dict(), "channel": self.design("columns")}
 
     def describe(self) -> str:
         """How the truth was hidden, in a sentence."""

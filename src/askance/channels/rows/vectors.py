@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+import pyarrow as pa
 
 from askance.arrays import Floats
 from askance.channels.channel import Channel, Prepared, Truth, refuse_design
@@ -47,6 +48,15 @@ class NumberChannel(Channel):
         """Check reports, or unpack those of a file."""
         refuse_design(design)
         return self.layout.read(reports)
+
+    @property
+    def arrow_type(self) -> pa.DataType:
+        """The type of a column of reports."""
+        return self.layout.arrow_type
+
+    def store(self, codes: Reports) -> pa.Array:
+        """Pack reports for a file."""
+        return self.layout.to_arrow(codes)
 
     # -- what a report is worth, for whoever audits the channel ----------------------------------------
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from askance.channels.attributes.feature_channel import FeatureChannel
 from askance.channels.attributes.row_channel import RowChannel
-from askance.channels.base import LabelChannel
+from askance.channels.channel import Channel
 from askance.channels.labels.design_per_row import DesignPerRow
 from askance.channels.labels.finite import FiniteLaw
 from askance.channels.rows.vectors import NumberChannel
@@ -45,7 +45,7 @@ _AGREE = 1e-9
 
 
 def audit(
-    channel: LabelChannel | NumberChannel | FeatureChannel | RowChannel,
+    channel: Channel,
     draws: int | None = None,
     error_rate: float = 1e-3,
 ) -> AuditReport:
