@@ -1,7 +1,11 @@
 """Channels that every law is checked on: at least one of each kind, and the awkward ones."""
 
+from typing import Any
+
 import numpy as np
 
+import askance as ask
+from askance.channels.attributes.per_coordinate import PerCoordinate
 from askance.channels.labels.design_per_row import DesignPerRow
 from askance.channels.labels.finite import FiniteChannel, FiniteLaw, Identity
 from askance.channels.labels.randomized_response import RandomizedResponse
@@ -50,3 +54,85 @@ MIXED_DESIGNS = DesignPerRow(
         "numbers": FiniteChannel([[0.8, 0.3], [0.2, 0.7]], ["a", "b"], [0, 1]),
     }
 )
+
+_COLUMNS = {"age": (0, 100), "income": (-50, 150), "score": (1, 6)}
+_MIXED = PerCoordinate([ask.StateFlip((1, 2.5, 7), 0.3), ask.GaussianNoise(0.5), Warner(0.8, classes=(0, 1))])
+
+NUMBERS: dict[str, Any] = {
+    "coordinate": ask.CoordinateRelease(3, 1.0),
+    "coordinate-law": ask.CoordinateRelease(3, 2.0, 4.0, "paper", (0.2, 0.3, 0.5)),
+    "bits": ask.PerValueFlip(4, 2.0),
+    "sparse-bits": ask.PerValueFlip(10, 2.0, max_ones=3, bound=2.5),
+    "unit": ask.PrivUnit(3, 4.0),
+    "unit-shortened": ask.PrivUnit(2, 14.0, radius=0.5),
+    "triple": ask.TripleRelease(3, 6.0),
+    "triple-signed": ask.TripleRelease(2, 3.0, signed=True, calibration="paper"),
+    "window": ask.WindowRelease(5, 4.0),
+    "window-all": ask.WindowRelease(2, 8.0, always=1),
+    "number": ask.PrivateNumber(0, 100, 2.0),
+    "number-window": ask.PrivateNumber(-1, 4, 8.0, "piecewise"),
+    "number-coin": ask.PrivateNumber(-5, 5, 0.5, "duchi"),
+    "sampled": ask.SampledCoordinates(6, 5.0, bound=3.0),
+    "sampled-all": ask.SampledCoordinates(2, 5.0, k=2),
+    **{
+        f"row-{mechanism}": ask.PrivateRow(_COLUMNS, 6.0, mechanism, outcome="score")
+        for mechanism in ("window", "unit", "sampled", "coordinate", "per-value", "triple")
+    },
+    "row-shortened": ask.PrivateRow(_COLUMNS, 3.0, "unit", radius=0.5),
+}
+ATTRIBUTES: dict[str, Any] = {
+    "pixels": ask.StateFlip(256, 0.1, dim=9),
+    "flip-bits": ask.StateFlip(2, (0.2, 0.3)),
+    "flip-mixed": ask.StateFlip([range(2), (-1, 0.5, 3)], 0.25),
+    "flip-one": ask.StateFlip((1, 2, 4), 0.2, dim=1),
+    "flip-open": ask.StateFlip(3, 0.0, dim=2),
+    "gauss": ask.GaussianNoise(2.0, dim=2, bounds=(0, 1)),
+    "gauss-open": ask.GaussianNoise((0.5, 0.0, 3.0)),
+    "laplace": ask.LaplaceNoise((0.5, 1.0), bounds=((0, 1), (0, 2))),
+    "per-coordinate": _MIXED,
+    "per-coordinate-one": PerCoordinate(ask.FiniteChannel([[0.8, 0.3], [0.2, 0.7]], [0, 1]), dim=3),
+}
+RECORDS: dict[str, Any] = {
+    "record": ask.RowChannel(ask.StateFlip(4, 0.3, dim=3), label=Warner(0.9, classes=(7, 9))),
+    "record-open-label": ask.RowChannel(ask.LaplaceNoise(1.0, dim=2, bounds=(0, 1)), columns=["a", "b"]),
+    "record-mixed": ask.RowChannel(_MIXED, label=RandomizedResponse(("a", "b", "c"), epsilon=1.0)),
+}
+REGIONS: dict[str, Any] = {
+    "regions": ask.RegionCounts(["DT", "JJ", "NN"], width=3),
+    "regions-asked": ask.RegionCounts(["DT", "JJ", "NN"], ask=2),
+}
+EVERY_EXAMPLE: dict[str, Any] = {
+    **EXAMPLES,
+    "designs": DESIGNS,
+    "mixed-designs": MIXED_DESIGNS,
+    **NUMBERS,
+    **ATTRIBUTES,
+    **RECORDS,
+    **REGIONS,
+}
+
+
+def some_truth(channel: Any, rows: int, rng: np.random.Generator) -> Any:
+    """Truths of the kind that a channel hides, any that it takes."""
+    if channel.kind == "region-counts":
+        return [list(rng.choice(channel.tags, 5)) for _ in range(rows)]
+    if channel.hides == "labels":
+        return np.array(channel.classes, dtype=object)[rng.integers(0, len(channel.classes), rows)]
+    if channel.hides == "numbers":
+        return np.array([channel.random_row(rng) for _ in range(rows)])
+    if channel.hides == "records":
+        features = some_truth(channel.features, rows, rng)
+        return features, np.array(["x", "y"] * rows)[:rows] if channel.label is None else some_truth(
+            channel.label, rows, rng
+        )
+    columns = [
+        rng.choice(law.values, rows) if law.is_finite else rng.uniform(*(law.bounds or (-3, 3)), rows)
+        for law in channel.laws
+    ]
+    return np.column_stack(columns)
+
+
+def some_design(channel: Any, rows: int) -> dict[str, Any]:
+    """The argument by which rows say under which design they were asked, where they must."""
+    names = list(channel.designs) * rows if getattr(channel, "needs_design", False) else []
+    return {"design": names[:rows]} if names else {}

@@ -1,9 +1,6 @@
 """Coordinate release and per-value response: what is declared is what is drawn, promised and undone."""
 
-import copy
-import json
 import math
-import pickle
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import product
@@ -16,9 +13,7 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import askance
-from askance import CoordinateRelease, InvalidInput, PerValueFlip, Unidentifiable, channel_from_spec
-from askance.channels.specs import VECTOR_CHANNELS
+from askance import CoordinateRelease, InvalidInput, PerValueFlip, Unidentifiable
 from askance.entropy.bernoulli import NoisyBit
 from askance.entropy.bits import BLOCK_BYTES, GeneratorBits
 from askance.entropy.draws import BinarySampler
@@ -348,24 +343,6 @@ def test_values_outside_are_clipped_and_counted():
 
 
 # -- identity ----------------------------------------------------------------------------------------
-
-
-@EVERY
-def test_a_channel_survives_json_pickle_and_copies(channel):
-    assert type(channel) in VECTOR_CHANNELS
-    spec = json.loads(json.dumps(channel.to_spec(), allow_nan=False))
-    for again in (channel_from_spec(spec), pickle.loads(pickle.dumps(channel)), copy.deepcopy(channel)):
-        assert type(again) is type(channel)
-        assert again == channel
-        assert hash(again) == hash(channel)
-        assert again.bit == channel.bit
-        assert again.guarantee == channel.guarantee
-    assert eval(repr(channel), vars(askance) | {type(channel).__name__: type(channel)}) == channel
-    with pytest.raises(AttributeError, match="cannot"):
-        channel.epsilon = 9.0
-    text = channel.describe()
-    assert text[0].isupper()
-    assert text.endswith(".")
 
 
 def test_specs_are_as_published():

@@ -1,9 +1,6 @@
 """Several designs in one data set: each row keeps the law of its own design."""
 
-import copy
 import inspect
-import json
-import pickle
 
 import numpy as np
 import pandas as pd
@@ -12,7 +9,7 @@ import pyarrow as pa
 import pytest
 import scipy.stats
 
-from askance import DesignPerRow, FiniteChannel, Identity, InvalidInput, Unidentifiable, Warner, channel_from_spec
+from askance import DesignPerRow, FiniteChannel, Identity, InvalidInput, Unidentifiable, Warner
 from askance.channels.base import LabelChannel
 from channel_examples import DESIGNS, EXAMPLES, MIXED_DESIGNS
 
@@ -166,17 +163,6 @@ def test_everything_is_checked_before_anything_is_drawn():
 def test_bad_designs_are_refused(designs, message):
     with pytest.raises(InvalidInput, match=message):
         DesignPerRow(designs)
-
-
-@BOTH
-def test_designs_survive_json_pickle_and_copies(channel):
-    spec = json.loads(json.dumps(channel.to_spec(), allow_nan=False))
-    for again in (channel_from_spec(spec), pickle.loads(pickle.dumps(channel)), copy.deepcopy(channel)):
-        assert again == channel
-        assert hash(again) == hash(channel)
-        assert np.array_equal(again.matrix, channel.matrix)
-        assert list(again.designs) == list(channel.designs)
-    assert channel != DESIGNS or channel != MIXED_DESIGNS
 
 
 def test_the_order_of_designs_is_part_of_their_identity():

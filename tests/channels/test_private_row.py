@@ -61,16 +61,6 @@ def test_what_auto_chose_is_remembered(epsilon):
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_a_spec_makes_the_channel_again(mechanism):
-    channel = ask.PrivateRow(COLUMNS, 2.0, mechanism, outcome="income")
-    again = ask.channel_from_spec(channel.to_spec())
-    assert again == channel
-    assert hash(again) == hash(channel)
-    assert again.bounds == channel.bounds
-    assert ask.PrivateRow(COLUMNS, 2.5, mechanism, outcome="income") != channel
-
-
-@pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_reports_go_through_arrow(mechanism):
     channel = ask.PrivateRow(COLUMNS, 2.0, mechanism)
     reports = channel.privatize(np.tile(ROW, (500, 1)))

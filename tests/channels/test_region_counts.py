@@ -73,16 +73,6 @@ def test_it_claims_no_privacy():
     assert not hasattr(channel, "privatize")
 
 
-@pytest.mark.parametrize("given", [{}, {"ask": 2}, {"ask": ["B"]}])
-@pytest.mark.parametrize("width", [None, 4])
-def test_it_is_a_value(width, given):
-    channel = ask.RegionCounts(TAGS, width, **given)
-    assert ask.channel_from_spec(channel.to_spec()) == channel
-    assert channel != ask.RegionCounts(TAGS, 5, **given)
-    with pytest.raises(AttributeError):
-        channel.width = 3
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

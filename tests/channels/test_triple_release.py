@@ -1,9 +1,6 @@
 """The triple release: every cell, the exact level on [0, 1] and on [-1, 1], and unbiased products."""
 
-import copy
-import json
 import math
-import pickle
 from fractions import Fraction
 from itertools import product
 
@@ -12,8 +9,7 @@ import pyarrow as pa
 import pytest
 import scipy.stats
 
-import askance
-from askance import AskanceWarning, InvalidInput, TripleRelease, Unidentifiable, channel_from_spec
+from askance import AskanceWarning, InvalidInput, TripleRelease, Unidentifiable
 
 CHANNELS = {
     "two": TripleRelease(2, 2.0),
@@ -157,17 +153,8 @@ def test_the_mean_of_unbiased_products_is_exact(channel):
 
 
 @EVERY
-def test_a_channel_survives_json_pickle_and_copies(channel):
-    spec = json.loads(json.dumps(channel.to_spec(), allow_nan=False))
-    for again in (channel_from_spec(spec), pickle.loads(pickle.dumps(channel)), copy.deepcopy(channel)):
-        assert type(again) is TripleRelease
-        assert again == channel
-        assert again.guarantee == channel.guarantee
-    assert eval(repr(channel), vars(askance)) == channel
-    with pytest.raises(AttributeError, match="cannot"):
-        channel.signed = True
+def test_what_the_published_flips_cost_is_said(channel):
     text = channel.describe()
-    assert text.endswith(".")
     assert (f"give epsilon {channel.guarantee.epsilon:.4g}" in text) == (channel.calibration == "paper")
 
 

@@ -81,8 +81,8 @@ class RegionCounts(ChannelValue):
             else f"{self.ask} tags drawn anew each time" if isinstance(self.ask, int)
             else listed(self.ask)
         )  # fmt: skip
-        window = "whole sentences" if self.width is None else f"windows of {self.width} tokens"
-        return f"{window}, in which {asked} were counted; this saves work and protects nobody"
+        window = "Whole sentences" if self.width is None else f"Windows of {self.width} tokens"
+        return f"{window}, in which {asked} were counted. This saves work and protects nobody."
 
     def simulate(self, tagged_sentences: Sequence[Sequence[Any]], rng: np.random.Generator) -> list[Region]:
         """Draw one window for each sentence and count the asked tags in it.

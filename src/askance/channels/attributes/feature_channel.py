@@ -152,7 +152,8 @@ class FeatureChannel(QuestionChannel):
         rows = as_rows(truth)
         channel = self.for_width(rows.shape[1])
         inside, clipped = channel.clip(rows)
-        return Prepared(channel.codes_and_numbers(inside), {"": clipped} if clipped else {})
+        values = channel.codes_and_numbers(inside) if any(channel._finite_groups()) else inside
+        return Prepared(values, {"": clipped} if clipped else {})
 
     def draw(self, values: NDArray[Any], bits: BitSource) -> NDArray[Any]:
         """Draw reports: codes where all attributes have states, else the numbers that are reported."""

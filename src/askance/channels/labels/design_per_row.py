@@ -160,7 +160,7 @@ class DesignPerRow(QuestionChannel):
         codes = np.empty(len(answers), dtype=code_type(int(self._offsets[-1])))
         for number, channel in enumerate(self.designs.values()):
             rows = np.flatnonzero(which == number)
-            codes[rows] = channel.draw(answers[rows], bits) + self._offsets[number]
+            codes[rows] = channel.draw(answers[rows], bits) + codes.dtype.type(self._offsets[number])
         return codes
 
     def decode_reports(self, codes: Codes) -> NDArray[Any]:
