@@ -12,7 +12,6 @@ from askance.channels.alphabet import as_labels
 from askance.channels.attributes.per_coordinate import PerCoordinate, as_feature_channel
 from askance.channels.attributes.row_channel import checked_columns
 from askance.channels.labels.design_per_row import DesignPerRow
-from askance.channels.labels.finite import FiniteChannel
 from askance.channels.rows.private_number import PrivateNumber
 from askance.channels.rows.private_row import PrivateRow
 from askance.channels.specs import FEATURE_CHANNELS, FINITE_CHANNELS, channel_from_spec
@@ -21,7 +20,7 @@ from askance.errors import InvalidInput
 from askance.releases.declarations import COVARIATE_TYPES, Covariate, Question, check_names
 
 _DESIGNS = {channel.kind: channel for channel in FINITE_CHANNELS}
-_OF_ATTRIBUTES: tuple[type[ChannelValue], ...] = (*FEATURE_CHANNELS, FiniteChannel)
+_OF_ATTRIBUTES: tuple[type[ChannelValue], ...] = (*FEATURE_CHANNELS, *FINITE_CHANNELS)
 _FEATURE_DESIGNS = {channel.kind: channel for channel in _OF_ATTRIBUTES if channel is not PerCoordinate}
 _EVERY_DESIGN = {*_DESIGNS, *_FEATURE_DESIGNS, PrivateNumber.kind, PrivateRow.kind}
 _REQUIRED: Any = object()
@@ -182,8 +181,9 @@ def _hidden_features(name: str, place: _Place, text: str) -> Question:
         if not all(isinstance(one, dict) for one in each):
             raise InvalidInput(f"{place} has channels = {each!r}", 'a list of { design = "...", ... }')
         places = [_Place(one, place.source, f"{place.name}.channels[{n}]") for n, one in enumerate(each)]
+        channels = [_attribute_channel(where) for where in places]
         with _at(place):
-            channel = PerCoordinate([_attribute_channel(where) for where in places])
+            channel = PerCoordinate(channels)
     with _at(place):
         return Question(name, as_feature_channel(channel).for_width(width), text, None, columns)
 
@@ -211,7 +211,8 @@ def _channel(place: _Place, designs: Mapping[str, type[ChannelValue]], known: Ma
     for key, value in given.items():
         # Python would take true for 1 and "0.8" for 0.8; whoever wrote that meant something else.
         annotation = str(parameters[key].annotation)
-        text = "str" in annotation or "Literal" in annotation  # every choice there is one of words
+        labels = annotation.startswith("tuple")  # of any kind
+        text = ("str" in annotation and not labels) or "Literal" in annotation  # every choice there is one of words
         if isinstance(value, bool) or not isinstance(value, str if text else int | float | list):
             raise InvalidInput(f"{place} has {key} = {value!r}", _KINDS[str] if text else "a number, without quotes")
     with _at(place):
