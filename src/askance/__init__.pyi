@@ -41,6 +41,7 @@ from askance.learning.records.spread_classifier import SpreadClassifier as Sprea
 from askance.learning.records.user_model import SpreadFit as SpreadFit
 from askance.learning.records.user_model import fit_spread as fit_spread
 from askance.learning.totals.mean_operator_classifier import MeanOperatorClassifier as MeanOperatorClassifier
+from askance.mechanisms.accounting.shuffling import shuffled as shuffled
 from askance.mechanisms.ledger import Ledger as Ledger
 from askance.planning.auditing.channel_audit import audit as audit
 from askance.planning.bag_advice import advise_bags as advise_bags

@@ -1,3 +1,4 @@
+from askance.mechanisms.budget import NOTHING as NOTHING
 from askance.mechanisms.budget import Budget as Budget
 from askance.mechanisms.budget import Number as Number
 from askance.mechanisms.budget import written as written

@@ -1,3 +1,4 @@
+from askance.mechanisms.counts.balanced_counts import balanced_gaussian_differences as balanced_gaussian_differences
 from askance.mechanisms.counts.count_mechanisms import CountMechanism as CountMechanism
 from askance.mechanisms.counts.count_mechanisms import Noise as Noise
 from askance.mechanisms.counts.count_mechanisms import best_noise as best_noise
@@ -8,8 +9,11 @@ from askance.mechanisms.counts.count_mechanisms import from_parameters as from_p
 from askance.mechanisms.counts.count_mechanisms import to_parameters as to_parameters
 from askance.mechanisms.counts.count_noise import CountNoise as CountNoise
 from askance.mechanisms.counts.dirichlet_counts import dirichlet_distortion as dirichlet_distortion
+from askance.mechanisms.counts.dirichlet_counts import dirichlet_profile as dirichlet_profile
 from askance.mechanisms.counts.dirichlet_draws import PaperDirichlet as PaperDirichlet
 from askance.mechanisms.counts.independent_counts import IndependentGaussian as IndependentGaussian
 from askance.mechanisms.counts.scaled_dirichlet import NAME as NAME
 from askance.mechanisms.counts.scaled_dirichlet import Search as Search
 from askance.mechanisms.counts.scaled_dirichlet import paper_scale as paper_scale
+from askance.mechanisms.counts.sum_zero_vectors import log_vectors as log_vectors
+from askance.mechanisms.counts.sum_zero_vectors import rim_probabilities as rim_probabilities

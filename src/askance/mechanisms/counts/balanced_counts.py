@@ -21,6 +21,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from askance.arrays import Floats
 from askance.channels.attributes.gaussian_level import gaussian_delta
 from askance.entropy.bits import BitSource
 from askance.errors import InvalidInput
@@ -178,11 +179,18 @@ def balanced_gaussian_delta(variance: float, classes: int, epsilon: float) -> fl
     """
     if variance > _WIDE:
         return _wide_gaussian_delta(variance, classes, epsilon)
-    law = gaussian_weights(2 * variance, tail=700.0)  # delta may be as small as doubles are
-    differences = np.arange(len(law)) - len(law) // 2
-    law = law * np.where(differences % 2 == 0, *_parity(variance, classes))
+    differences, law = balanced_gaussian_differences(variance, classes)
     losses = (1 - differences) / variance
-    return float(law @ -np.expm1(np.minimum(epsilon - losses, 0.0)) / law.sum())
+    return float(law @ -np.expm1(np.minimum(epsilon - losses, 0.0)))
+
+
+def balanced_gaussian_differences(variance: float, classes: int) -> tuple[Floats, Floats]:
+    """Return the differences D = z_i - z_j that balanced Gaussian noise has, and their probabilities."""
+    law = gaussian_weights(2 * variance, tail=700.0)  # probabilities may be as small as doubles are
+    differences = np.arange(len(law), dtype=np.float64) - len(law) // 2
+    law = law * np.where(differences % 2 == 0, *_parity(variance, classes))
+    possible = law > 0
+    return differences[possible], np.asarray(law[possible] / law.sum(), dtype=np.float64)
 
 
 def _wide_gaussian_delta(variance: float, classes: int, epsilon: float) -> float:

@@ -157,15 +157,20 @@ def dirichlet_delta(scale: float, pseudo_count: float, total: int, classes: int,
     >>> round(dirichlet_delta(0.05, 50.0, 1000, 5, 0.1), 4)
     0.0005
     """
+    return float(dirichlet_profile(scale, pseudo_count, total, classes, np.array([epsilon]))[0])
+
+
+def dirichlet_profile(scale: float, pseudo_count: float, total: int, classes: int, epsilon: Floats) -> Floats:
+    """Return the delta of Dir(s (eta + a)) by epsilon."""
     if classes > 2:
-        return float(_moved_delta(scale * pseudo_count, scale * pseudo_count, scale, epsilon))
+        return _moved_delta(scale * pseudo_count, scale * pseudo_count, scale, epsilon)
     half = np.unique(np.ceil(np.append(_WIDER ** np.arange(math.log(total) / math.log(_WIDER)), total))).astype(int)
     ends = half[half <= (total + 1) // 2]
     first = np.unique(np.concatenate([ends, total + 1 - ends]))
     last = np.append(first[1:] - 1, total)
     # A block is never worse than its least A with its least B.
-    deltas = _moved_delta(scale * (first - 1 + pseudo_count), scale * (total - last + pseudo_count), scale, epsilon)
-    return float(deltas.max())
+    least = scale * (first - 1 + pseudo_count), scale * (total - last + pseudo_count)
+    return np.asarray(_moved_delta(*least, scale, epsilon[:, None]).max(axis=1))
 
 
 def beta_delta(first: float | Floats, second: float | Floats, shift: float, epsilon: float) -> Floats:
@@ -173,7 +178,7 @@ def beta_delta(first: float | Floats, second: float | Floats, shift: float, epsi
     return _moved_delta(np.asarray(first, dtype=float) - shift, second, shift, epsilon)
 
 
-def _moved_delta(first: float | Floats, second: float | Floats, shift: float, epsilon: float) -> Floats:
+def _moved_delta(first: float | Floats, second: float | Floats, shift: float, epsilon: float | Floats) -> Floats:
     """Return the divergence of Beta(A + s, B) from Beta(A, B + s): A may be too small beside s to be a difference."""
     from scipy.special import log_expit
 
