@@ -83,7 +83,9 @@ def flipped(files: Files, seeds: range = SEEDS) -> Iterator[Measurement]:
         for seed in seeds:
             rng = np.random.default_rng(seed)
             X, y, X_test, y_test = sevens_and_nines(files, 250, rng)
-            hits.append(ask.SpreadClassifier(channel).fit(*channel.simulate((X, y), rng)).score(X_test, y_test))
+            hits.append(
+                ask.SpreadClassifier(channel).fit(*channel.simulate((X, y), rng)).score(X_test, y_test, of="truth")
+            )
         name = f"7 against 9, flip {flip:g}: accuracy"
         yield Measurement(name, float(np.mean(hits)), "", at_least=wanted)
         yield Measurement(f"{name}, standard deviation of one seed", float(np.std(hits, ddof=1)), "")
@@ -123,7 +125,7 @@ def noisy(files: Files, seeds: range = SEEDS) -> Iterator[Measurement]:
             fitted = ask.SpreadClassifier(channel).fit(told, labels)
             ratios.append((time.perf_counter() - middle) / (middle - start))
             clean.append(plain.score(test, y_test))
-            hits.append(fitted.score(test, y_test))
+            hits.append(fitted.score(test, y_test, of="truth"))
         name = f"Section 6.1, variance {variance:g}"
         yield Measurement(f"{name}: clean accuracy, scikit-learn", float(np.mean(clean)), "")
         yield Measurement(f"{name}: accuracy ({fitted.method_})", float(np.mean(hits)), "", at_least=wanted)
@@ -171,7 +173,7 @@ def ten_digits(files: Files) -> Iterator[Measurement]:
         fitted = ask.SpreadClassifier(channel).fit(told[some], labels[some])
         seconds[rows] = time.process_time() - start
         name = f"Ten digits, flip {flip:g}, {rows:,} pictures"
-        yield Measurement(f"{name}: accuracy ({fitted.method_})", float(fitted.score(X_test, y_test)), "")
+        yield Measurement(f"{name}: accuracy ({fitted.method_})", float(fitted.score(X_test, y_test, of="truth")), "")
         yield Measurement(f"{name}: processor time with cross-validation", seconds[rows], "s")
     # Linear work, and a little for caches that no longer hold it.
     growth = float(np.log2(seconds[60_000] / seconds[15_000]) / 2)

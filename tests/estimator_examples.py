@@ -115,16 +115,11 @@ def spread_classifier():
     bits = rng.integers(0, 2, size=(3000, 3))
     truth = (rng.random(len(bits)) < 1 / (1 + np.exp(-(2 * bits[:, 0] - 1)))).astype(int)
     row = ask.RowChannel(ask.StateFlip(2, 0.1), ask.RandomizedResponse([0, 1], epsilon=EPSILON))
-    reports, labels = row.simulate(bits, truth, rng)
+    reports, labels = row.simulate((bits, truth), rng)
     fitted = ask.SpreadClassifier(row).fit(reports, labels)
-    names = ("a", "b", "c")
-    header = Header((Question("x", row.features, columns=names), Question("y", row.label)), ())
-    from askance.releases import privatize_table
-
-    table = {name: bits[:, place] for place, name in enumerate(names)} | {"y": truth}
-    return Example(
-        fitted, privatize_table(table, header).release, scored=(reports, labels), truth=(bits, truth), new=bits
-    )
+    header = Header((Question("x", row.features, columns=("a", "b", "c")), Question("y", row.label)), ())
+    release = ask.Release.from_table({"x": row.for_width(3).features.stored(reports), "y": labels}, header)
+    return Example(fitted, release, scored=(reports, labels), truth=(bits, truth), new=bits)
 
 
 @cache

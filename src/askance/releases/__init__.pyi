@@ -24,8 +24,10 @@ from askance.releases.reading import read_release as read_release
 from askance.releases.region_release import RegionRelease as RegionRelease
 from askance.releases.region_release import is_region_release as is_region_release
 from askance.releases.release import Release as Release
+from askance.releases.row_reports import RowQuestions as RowQuestions
 from askance.releases.row_reports import RowReports as RowReports
 from askance.releases.row_reports import read_row_reports as read_row_reports
+from askance.releases.row_reports import row_questions as row_questions
 from askance.releases.study import Study as Study
 from askance.releases.writer import ReleaseWriter as ReleaseWriter
 from askance.releases.writer import put_in_place as put_in_place

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from askance.arrays import Codes
@@ -44,6 +45,43 @@ class RowReports:
         return labels
 
 
+@dataclass(frozen=True)
+class RowQuestions:
+    """The two questions of a release that make up a record: about its features, and about its label."""
+
+    features: Question
+    label: Question
+
+    @property
+    def channel(self) -> RowChannel:
+        """How both were hidden."""
+        return RowChannel(self.features.channel, self.label.channel, self.features.columns)
+
+    @property
+    def columns(self) -> tuple[str, str]:
+        """The columns of a release that hold the reports."""
+        return self.features.name, self.label.name
+
+    def reports(self, table: pa.Table) -> RowReports:
+        """Unpack the reports of some rows that have these columns."""
+        features, label = (self.features.channel, self.features.name), (self.label.channel, self.label.name)
+        return RowReports(
+            self.channel, *(channel.encode_reports(table.column(name)) for channel, name in (features, label))
+        )
+
+
+def row_questions(release: Release, features: str | None = None, label: str | None = None) -> RowQuestions:
+    """Find the question about features and the question about a label; parameters are those of read_row_reports."""
+    asked = _one(release, features, "features", hides_features=True)
+    answered = _one(release, label, "a label", hides_features=False)
+    if not asked.hides_features or answered.hides_numbers or answered.channel.needs_design:
+        raise InvalidInput(
+            f"the questions {asked.name!r} and {answered.name!r}",
+            "a question whose attributes are hidden one by one, and one with choices and one design",
+        )
+    return RowQuestions(asked, answered)
+
+
 def read_row_reports(release: Release, features: str | None = None, label: str | None = None) -> RowReports:
     """Read the reports of a question about features and of a question about a label.
 
@@ -71,16 +109,8 @@ def read_row_reports(release: Release, features: str | None = None, label: str |
     >>> reports.features.shape, reports.labels.shape, reports.channel.label
     ((2, 4), (2,), Warner(p=0.8, classes=(7, 9)))
     """
-    asked = _one(release, features, "features", hides_features=True)
-    said = _one(release, label, "a label", hides_features=False)
-    if not asked.hides_features or said.hides_numbers or said.channel.needs_design:
-        raise InvalidInput(
-            f"the questions {asked.name!r} and {said.name!r}",
-            "a question whose attributes are hidden one by one, and one with choices and one design",
-        )
-    table = release.to_table([asked.name, said.name])
-    codes = [question.channel.encode_reports(table.column(question.name)) for question in (asked, said)]
-    return RowReports(RowChannel(asked.channel, said.channel, asked.columns), *codes)
+    asked = row_questions(release, features, label)
+    return asked.reports(release.to_table(list(asked.columns)))
 
 
 def _one(release: Release, name: str | None, what: str, hides_features: bool) -> Question:

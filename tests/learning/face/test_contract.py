@@ -14,7 +14,7 @@ from askance.learning.face import ESTIMATORS, Estimator
 from askance.reports import Summary
 from estimator_examples import EXAMPLES
 
-HAVE_THE_FACE = ["IndirectClassifier", "Prevalence"]  # the others follow
+HAVE_THE_FACE = ["IndirectClassifier", "Prevalence", "SpreadClassifier"]  # the others follow
 every_estimator = pytest.mark.parametrize("name", HAVE_THE_FACE)
 
 

@@ -15,7 +15,14 @@ import askance as ask
 
 
 @pytest.mark.filterwarnings("ignore::askance.AskanceWarning")
-@parametrize_with_checks([ask.IndirectClassifier(), ask.IndirectClassifier(method="moments", ridge=1.0)])
+@parametrize_with_checks(
+    [
+        ask.IndirectClassifier(),
+        ask.IndirectClassifier(method="moments", ridge=1.0),
+        ask.SpreadClassifier(),
+        ask.SpreadClassifier(method="spectral"),
+    ]
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

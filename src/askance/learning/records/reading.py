@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from askance.arrays import Floats
+from askance.arrays import Codes, Floats
 from askance.channels.attributes.additive_noise import GaussianNoise
 from askance.channels.attributes.feature_channel import FeatureChannel
 from askance.channels.attributes.row_channel import RowChannel
 from askance.channels.base import LabelChannel
 from askance.channels.labels.finite import Identity
 from askance.errors import InvalidInput
+from askance.releases.row_reports import RowReports
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +33,7 @@ class SpreadRecords:
     features: FeatureChannel
     reports: NDArray[Any]
     label: LabelChannel
-    label_codes: NDArray[np.intp]
+    label_codes: Codes
 
     @property
     def label_likelihood(self) -> Floats:
@@ -51,16 +52,27 @@ def read_records(channel: Any, X: NDArray[Any], y: Any) -> SpreadRecords:
         if len(found) < 2:
             raise InvalidInput(f"labels of one class only: {found!r}", "labels of at least two classes")
         label = Identity(found.tolist())
-    codes = np.asarray(label.encode_reports(y), dtype=np.intp)
+    codes = label.encode_reports(y)
     if len(codes) != len(X):
         raise InvalidInput(f"{len(X)} rows of features and {len(codes)} label reports", "one label report for each row")
-    if len(np.unique(codes)) < 2:
+    return _checked(SpreadRecords(features, features.codes_and_numbers(X), label, codes))
+
+
+def released_records(reports: RowReports) -> SpreadRecords:
+    """Take the reports of a release, whose codes were checked when they were unpacked."""
+    features, codes = reports.channel.features, reports.feature_codes
+    numbered = codes if features.is_finite else features.codes_and_numbers(codes)
+    return _checked(SpreadRecords(features, numbered, reports.channel.label, reports.label_codes))
+
+
+def _checked(records: SpreadRecords) -> SpreadRecords:
+    if len(np.unique(records.label_codes)) < 2:
         raise InvalidInput(
             "label reports that are all the same",
             "reports of at least two classes",
             "One class cannot be told from none.",
         )
-    return SpreadRecords(features, features.codes_and_numbers(X), label, codes)
+    return records
 
 
 def as_row_channel(channel: Any) -> RowChannel:

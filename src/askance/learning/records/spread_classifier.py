@@ -1,43 +1,62 @@
 """A linear classifier learned from records whose features and label were both hidden."""
 
 import warnings
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import assert_all_finite, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from askance.arrays import Floats
-from askance.errors import AskanceWarning, InvalidInput, NotAvailable
+from askance.channels.attributes.row_channel import RowChannel
+from askance.channels.base import LabelChannel
+from askance.channels.labels.finite import Identity
+from askance.engines.base import Engine
+from askance.errors import AskanceWarning, InvalidInput
+from askance.learning.face.base_learner import check_base_learner
+from askance.learning.face.classes import class_array
+from askance.learning.face.engine_choice import refuse_engine
+from askance.learning.face.estimator import without_errors
+from askance.learning.face.linear_classifier import LinearClassifier
 from askance.learning.face.linear_parameters import parameter_names
-from askance.learning.face.plain_sklearn import plain_classifier
 from askance.learning.face.requested_ridge import checked_ridge
-from askance.learning.face.saving import JsonModel
+from askance.learning.face.scoring import Of, accuracy_from_reports, accuracy_on_truth, asks_for_truth
 from askance.learning.records.joint_likelihood import joint_logits
 from askance.learning.records.logistic_normal import expected_sigmoid
 from askance.learning.records.posterior import FeaturePosterior
-from askance.learning.records.reading import SpreadRecords, as_row_channel, read_records
+from askance.learning.records.posterior_draws import posterior_draw
+from askance.learning.records.reading import (
+    SpreadRecords,
+    as_row_channel,
+    read_records,
+    released_records,
+)
+from askance.learning.records.sampling_fit import sampling_em_with
 from askance.learning.records.softmax_normal import expected_probabilities
+from askance.learning.records.spread_figures import coefficients_figure, ridge_figure
 from askance.learning.records.spread_fit import METHODS, SpreadProblem, SpreadResult
-from askance.reports.summary import Summary, standard_errors, summarise
+from askance.releases.reading import open_release
+from askance.releases.release import Release
+from askance.releases.row_reports import read_row_reports
+from askance.reports.estimator_report import ReportFigure
+from askance.reports.summary import Summary, summarise
 from askance.solvers.em import class_probabilities
-from askance.solvers.softmax import posterior as softmax
+
+# Of another learner's probabilities, averaged over what hidden features may have been: a share is then off by a tenth.
+_DRAWS = 32
 
 
-class SpreadClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class SpreadClassifier(LinearClassifier):
     """Logistic or softmax regression from reports of features *and* labels.
 
     Maximises the spread likelihood: that of label reports given feature reports, with the truth of both summed out.
-    ``predict``, ``predict_proba`` and ``score`` are about **clean** records; for reports see
-    :meth:`predict_proba_reports`.
+    ``predict`` and ``predict_proba`` are about **clean** records; for reports see :meth:`predict_proba_reports`.
 
     Parameters
     ----------
     channel : RowChannel, or None
-        How the records were hidden. None: not at all.
+        How the records were hidden. None: not at all, or as the release says that is fitted.
     method : "auto", "collapsed", "spectral", "sampling" or "enumerate"
         "collapsed" takes the logit given a report for normal, with moments in closed form. "spectral" does so for the
         principal scores of correlated features. "enumerate" is exact, for few attributes with few states. "sampling" is
@@ -75,7 +94,9 @@ class SpreadClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: igno
         Of an average, ``ridge_`` belongs to the method that is named first; ``ridges_`` has both.
     cv_results_ : dict of lists, or None
         Method, ridge, held-out log-likelihood of a report, its distance to the best, and the standard error of that.
-    parameters_, parameter_names_, prior_, classes_, log_likelihood_, n_iter_, converged_, notes_, privacy_
+    channel_ : RowChannel
+        How the records were hidden, for as many attributes as there are.
+    parameters_, parameter_names_, prior_, classes_, log_likelihood_, n_iter_, converged_, notes_
 
     Examples
     --------
@@ -140,14 +161,54 @@ class SpreadClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: igno
         assert_all_finite(y, input_name="y")
         if as_row_channel(self.channel).label is None:
             check_classification_targets(y)
-        records = read_records(self.channel, X, y)
+        return self._fit_records(problem, read_records(self.channel, X, y), as_row_channel(self.channel))
+
+    def fit_release(
+        self, release: Any, engine: str | Engine = "local", *, features: str | None = None, label: str | None = None
+    ) -> Self:
+        """Fit to a release, which knows how its records were hidden.
+
+        Parameters
+        ----------
+        release : path or Release
+        engine : "local"
+            The reports are read into memory.
+        features, label : str, optional
+            The question about features and the question about a label, where there are several of a kind.
+        """
+        problem = self._problem()
+        refuse_engine(engine, "a fit to hidden records")
+        reports = read_row_reports(open_release(release, Release), features, label)
+        self._refuse_other_channel(reports.channel)
+        self.__dict__.pop("feature_names_in_", None)
+        if reports.channel.columns is not None:
+            self.feature_names_in_ = np.array(reports.channel.columns, dtype=object)
+        self.n_features_in_ = reports.channel.features.width
+        return self._fit_records(problem, released_records(reports), reports.channel)
+
+    def _refuse_other_channel(self, channel: RowChannel) -> None:
+        if self.channel is None:
+            return
+        given = as_row_channel(self.channel)
+        if given.features.for_width(channel.features.width) != channel.features or given.label != channel.label:
+            raise InvalidInput(
+                f"this estimator has {self.channel!r}, but the release was made with {channel!r}",
+                "the release's own channel",
+                "Leave channel=None: a release says how its records were hidden.",
+            )
+
+    def _fit_records(self, problem: SpreadProblem, records: SpreadRecords, channel: RowChannel) -> Self:
         posterior = problem.posterior(records)
-        self._keep_data(records, posterior)
+        self.channel_ = channel.for_width(records.features.width)
+        self.guarantee_ = self.channel_.guarantee
+        self.classes_ = class_array(records.label.classes)
+        self.n_reports_ = len(records.label_codes)
+        self.prior_ = posterior.priors()
         if self.base_estimator is not None:
             return self._fit_base(problem, records, posterior)
         result = problem.fit(records, posterior)
         for note in result.notes if result.method != "sampling" else ():
-            warnings.warn(note, AskanceWarning, stacklevel=2)
+            warnings.warn(note, AskanceWarning, stacklevel=3)
         self._keep(result, records)
         return self
 
@@ -166,13 +227,7 @@ class SpreadClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: igno
                 raise InvalidInput(
                     f"base_estimator with method={self.method!r}", "method='sampling'", "Others are for linear models."
                 )
-            if not hasattr(self.base_estimator, "predict_proba") or not has_fit_parameter(
-                self.base_estimator, "sample_weight"
-            ):
-                raise InvalidInput(
-                    f"base_estimator={self.base_estimator!r}",
-                    "a classifier with predict_proba whose fit takes sample_weight",
-                )
+            check_base_learner(self.base_estimator, "Samples of what a record may have been have weights.")
         return SpreadProblem(
             self.method,
             self.prior,
@@ -191,9 +246,6 @@ class SpreadClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: igno
         return np.random.default_rng(check_random_state(self.random_state).randint(1 << 31))
 
     def _fit_base(self, problem: SpreadProblem, records: SpreadRecords, posterior: FeaturePosterior) -> Self:
-        from askance.learning.records.posterior_draws import posterior_draw
-        from askance.learning.records.sampling_fit import sampling_em_with
-
         self.base_estimator_ = sampling_em_with(
             self.base_estimator,
             posterior_draw(posterior, records.reports),
@@ -205,19 +257,10 @@ class SpreadClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: igno
         self.method_, self.n_iter_ = "sampling", problem.rounds
         return self
 
-    def _keep_data(self, records: SpreadRecords, posterior: FeaturePosterior) -> None:
-        row = as_row_channel(self.channel).for_width(records.features.width)
-        kinds = {type(label) for label in records.label.classes}
-        self.classes_ = np.array(records.label.classes, dtype=None if len(kinds) == 1 else object)
-        self.n_reports_ = len(records.label_codes)
-        self.privacy_ = str(row.guarantee)
-        self.prior_ = posterior.priors()
-
     def _keep(self, result: SpreadResult, records: SpreadRecords) -> None:
         first = 0 if self.fit_intercept else 1
         rows = max(len(result.theta) - 1, 1)
-        self.intercept_ = result.theta[:, 0].copy()
-        self.coef_ = result.theta[:, 1:].copy()
+        self._keep_rows(result.theta, intercept=True)
         self.parameters_ = result.parameters.reshape(rows, -1)[:, first:].ravel()
         names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.coef_.shape[1])])
         self.parameter_names_ = parameter_names(records.label, [str(name) for name in names], self.fit_intercept)
@@ -234,34 +277,14 @@ class SpreadClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: igno
 
     # -- using the model -----------------------------------------------------------------------------
 
-    def _clean(self, X: Any) -> Floats:
-        check_is_fitted(self, "classes_")
-        return np.asarray(validate_data(self, _laid_out(X), dtype=np.float64, reset=False))
+    def _rows(self, X: Any) -> Floats:
+        return super()._rows(_laid_out(X))
 
-    def decision_function(self, X: Any) -> Floats:
-        """Return log-odds of the second class (n), or one logit for each class (n x K), of clean records."""
-        X = self._clean(X)
-        self._refuse_base("decision_function")
-        logits: Floats = X @ self.coef_.T + self.intercept_
-        return logits[:, 0] if logits.shape[1] == 1 else logits
+    def _learner_probabilities(self, X: Any) -> Floats:
+        return class_probabilities(self.base_estimator_, self._rows(X), len(self.classes_))
 
-    def predict_proba(self, X: Any) -> Floats:
-        """Return the probability of each true class of clean records, n x K."""
-        if self.base_estimator is not None:
-            return class_probabilities(self.base_estimator_, self._clean(X), len(self.classes_))
-        logits = self.decision_function(X)
-        against_first = logits[:, None] if logits.ndim == 1 else logits[:, 1:] - logits[:, :1]
-        return softmax(against_first).probabilities
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the likeliest true class of clean records."""
-        if self.base_estimator is not None:
-            chosen = self.predict_proba(X).argmax(axis=1)
-        else:
-            scores = self.decision_function(X)
-            chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        predicted: NDArray[Any] = self.classes_[chosen]
-        return predicted
+    def _why_no_errors(self) -> str:
+        return self.covariance_note_
 
     def predict_proba_reports(self, X: Any) -> Floats:
         """Return the probability of each true class of records of which only feature *reports* are known, n x K.
@@ -269,69 +292,100 @@ class SpreadClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: igno
         Attributes are taken for independent given their reports, whatever the method of the fit.
         """
         check_is_fitted(self, "classes_")
-        self._refuse_base("predict_proba_reports")
         X = validate_data(self, _laid_out(X), dtype="numeric", reset=False)
-        features = as_row_channel(self.channel).features.for_width(X.shape[1])
-        moments = FeaturePosterior.restored(features, self.prior_).moments(features.codes_and_numbers(X))
+        features = self.channel_.features
+        posterior, reports = FeaturePosterior.restored(features, self.prior_), features.codes_and_numbers(X)
+        if not self._is_linear:
+            draw, rng = posterior_draw(posterior, reports), np.random.default_rng(self._generator())
+            average: Floats = np.mean([self._learner_probabilities(draw(rng)) for _ in range(_DRAWS)], axis=0)
+            return average
+        moments = posterior.moments(reports)
         if len(self.coef_) > 1:
             return expected_probabilities(*joint_logits(*moments, np.column_stack([self.intercept_, self.coef_])))
         mean = moments.mean @ self.coef_[0] + self.intercept_[0]
         second = expected_sigmoid(mean, moments.variance @ self.coef_[0] ** 2).probability
         return np.column_stack([1 - second, second])
 
+    def score(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        of: Of = "reports",
+        features: Literal["reports", "clean"] | None = None,
+    ) -> float:
+        """Return an unbiased estimate of the accuracy on true labels, from reports of records that ``fit`` did not see.
+
+        X and y are reports, as in ``fit``. The class of each record is predicted from its feature reports, by
+        :meth:`predict_proba_reports`, and the noise of the label reports is undone: the mean of the estimate is the
+        share of records whose *true* label is predicted. Model selection needs nothing else. A single estimate may
+        leave [0, 1] when reports are few or noisy.
+
+        Parameters
+        ----------
+        X : n x d
+        y : n
+        sample_weight : n, optional
+        of : "reports" or "truth"
+            What y is: label reports, or true labels, on which the accuracy is measured.
+        features : "reports" or "clean", optional
+            What X is. "clean": true features, classified by ``predict``. Unless given, X is of the same kind as y.
+        """
+        truth = asks_for_truth(of)
+        if features not in (None, "reports", "clean"):
+            raise InvalidInput(f"features={features!r}", "'reports' or 'clean'")
+        clean = truth if features is None else features == "clean"
+        chosen = self._chosen(X) if clean else self.predict_proba_reports(X).argmax(axis=1)
+        if truth:
+            return accuracy_on_truth(self.classes_[chosen], y, self.classes_, sample_weight)
+        return accuracy_from_reports(chosen, self._label.encode_reports(column_or_1d(y)), self._label, sample_weight)
+
     def score_reports(self, X: Any, y: Any) -> float:
         """Return the mean spread log-likelihood of label reports given feature reports: for comparing models."""
         chance = self.predict_proba_reports(X)
-        records = read_records(self._channel_with_classes(), _laid_out(X), column_or_1d(y))
-        return float(np.log(np.maximum((records.label_likelihood * chance).sum(axis=1), 1e-300)).mean())
-
-    def _channel_with_classes(self) -> Any:
-        from askance.channels.attributes.row_channel import RowChannel
-        from askance.channels.labels.finite import Identity
-
-        row = as_row_channel(self.channel)
-        return row if row.label is not None else RowChannel(row.features, Identity(self.classes_.tolist()), row.columns)
+        likelihood = self._label.matrix[self._label.encode_reports(column_or_1d(y))]
+        # A report that a model rules out counts as one of probability 1e-300, and not as minus infinity.
+        return float(np.log(np.maximum((likelihood * chance).sum(axis=1), 1e-300)).mean())
 
     @property
-    def standard_errors_(self) -> Floats:
-        """Standard errors of ``parameters_``."""
-        check_is_fitted(self, "classes_")
-        self._refuse_base("standard errors")
-        if self.covariance_ is None:
-            raise NotAvailable(f"standard errors ({self.covariance_note_})", "method='collapsed' with ridge=0")
-        return standard_errors(self.covariance_)
+    def _label(self) -> LabelChannel:
+        """How labels were hidden; those that are told as they are have no channel of their own."""
+        return self.channel_.label or Identity(self.classes_.tolist())
 
     def summary(self, level: float = 0.95) -> Summary:
         """Return estimates, standard errors, z, p and intervals as a table."""
         check_is_fitted(self, "classes_")
-        self._refuse_base("a summary")
-        covariance = self.covariance_ if self.covariance_ is not None else np.full((len(self.parameters_),) * 2, np.nan)
+        self._need_coefficients("a summary", "base_estimator=None: an arbitrary classifier has no standard errors")
+        covariance = self.covariance_ if self.covariance_ is not None else without_errors(self.parameters_)
         note = (f"No standard errors: {self.covariance_note_}.",) if self.covariance_ is None else ()
         likelihood = [] if self.log_likelihood_ is None else [("log-likelihood", f"{self.log_likelihood_:.4f}")]
-        told = ", ".join(f"{ridge:.4g} ({method})" for method, ridge in self.ridges_.items())
+        ridges = ", ".join(f"{ridge:.4g} ({method})" for method, ridge in self.ridges_.items())
         facts = (
             ("reports", f"{self.n_reports_}"),
             ("method", self.method_),
             *likelihood,
-            *([("ridge", told)] if self.ridge_ else []),
-            ("privacy", self.privacy_),
+            *([("ridge", ridges)] if self.ridge_ else []),
         )
         labels = self.classes_.tolist()
         title = f"P({labels[1]}) by logistic regression on hidden records"
         if len(labels) > 2:
             title = f"Log-odds against {labels[0]!r} by softmax regression on hidden records"
-        notes = (*self.notes_, *note)
-        return summarise(title, self.parameter_names_, self.parameters_, covariance, level, facts, notes)
+        names, estimates, notes = self.parameter_names_, self.parameters_, (*self.notes_, *note)
+        return summarise(title, names, estimates, covariance, level, facts, notes, self.privacy_statement_)
 
-    def to_sklearn(self) -> Any:
-        """Return a plain fitted scikit-learn LogisticRegression that predicts the same, for deployment."""
+    def figures(self) -> tuple[ReportFigure, ...]:
+        """Return the coefficients, and what each ridge was worth where cross-validation chose one."""
         check_is_fitted(self, "classes_")
-        self._refuse_base("to_sklearn")
-        return plain_classifier(self)
+        self._need_coefficients("figures", "base_estimator=None")
+        first = coefficients_figure(self.coef_, self.classes_.tolist()) if self.covariance_ is None else None
+        trials = [] if self.cv_results_ is None else [ridge_figure(self.cv_results_, self.ridges_)]
+        return (*([first] if first else super().figures()), *trials)
 
-    def _refuse_base(self, what: str) -> None:
-        if self.base_estimator is not None:
-            raise NotAvailable(f"{what} of a fit with base_estimator", "base_estimator=None", "Use base_estimator_.")
+    def fill_in(self) -> None:
+        if not hasattr(self, "channel_"):
+            self.channel_ = as_row_channel(self.channel).for_width(self.n_features_in_)
+        super().fill_in()
 
 
 def _laid_out(X: Any) -> Any:

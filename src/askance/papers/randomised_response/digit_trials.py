@@ -80,7 +80,7 @@ class Trial:
         from askance.learning.records.spread_classifier import SpreadClassifier
 
         fitted = SpreadClassifier(self.channel).fit(self.reports, self.label_reports)
-        return float(fitted.score(self.test, self.test_labels))
+        return float(fitted.score(self.test, self.test_labels, of="truth"))
 
 
 def summed_up(scores: dict[tuple[str, float], list[float]]) -> list[Accuracy]:
