@@ -14,7 +14,7 @@ from askance.engines.base import Engine
 from askance.errors import InvalidInput, ReleaseError
 from askance.files.location import StrPath
 from askance.releases.header import Header
-from askance.releases.privatizing import Privatized, Privatizer, check_files
+from askance.releases.privatizing import Privatized, Privatizer, check_data
 from askance.releases.release import Release
 from askance.releases.study import Study
 from askance.releases.writer import ReleaseWriter, put_in_place, refuse_existing
@@ -61,8 +61,8 @@ def privatize_on(engine: Engine, study: Study, data: StrPath, out: StrPath, *, o
     Workers must see the data and the release under the same paths. The release appears whole or not at all.
     """
     header = study.header()
-    files = open_data(data)
-    dropped = check_files(files, header, data, out)
+    opened = open_data(data)
+    dropped = check_data(opened, header, out)
     target = Path(out)
     refuse_existing(target, overwrite)
     folder = target.parent / f".{target.name}.{secrets.token_hex(6)}.tmp"
@@ -71,7 +71,7 @@ def privatize_on(engine: Engine, study: Study, data: StrPath, out: StrPath, *, o
     except OSError as error:
         raise ReleaseError(f"cannot write {target} ({error.strerror or error})") from error
     try:
-        parts = engine.map(_pieces(files, header, folder))
+        parts = engine.map(_pieces(opened.files, header, folder))
         refuse([fault for part in parts for fault in part.faults], str(data))
         if not sum(part.rows for part in parts):
             raise InvalidInput(f"{data} has no rows", "at least one")

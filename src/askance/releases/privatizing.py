@@ -24,7 +24,7 @@ from askance.releases.study import Study
 from askance.releases.writer import ReleaseWriter
 from askance.tables.column_kinds import Column
 from askance.tables.columns import Fault, check_present, converted, refuse
-from askance.tables.data_files import DataFile, open_data
+from askance.tables.data_files import Data, DataFile, open_data
 
 BEYOND_RADIUS = "rows beyond the radius"  # what is counted where a channel shortens rows
 
@@ -161,16 +161,16 @@ def privatize_file(
         With the first fault of every column. Nothing is written then.
     """
     header = study.header()
-    files = open_data(data)
-    dropped = check_files(files, header, data, out)
-    total = sum(file.size for file in files)
+    opened = open_data(data)
+    dropped = check_data(opened, header, out)
+    total = sum(file.size for file in opened.files)
     faults: dict[str, Fault] = {}
     clipped: Counter[str] = Counter()
     privatizer = Privatizer(header)
     with ReleaseWriter(out, header, overwrite=overwrite, rows_per_part=rows_per_part) as writer:
         before = 0
-        for file in files:
-            where = f" of {file.path.name}" if len(files) > 1 else ""
+        for file in opened.files:
+            where = f" of {file.path.name}" if len(opened.files) > 1 else ""
             clipped += privatizer.hide_file(file, writer, faults, where=where, progress=_from(before, total, progress))
             before += file.size
         refuse(list(faults.values()), str(data))
@@ -179,19 +179,19 @@ def privatize_file(
     return Privatized(Release.read(out), dropped, clipped)
 
 
-def check_files(files: Sequence[DataFile], header: Header, data: StrPath, out: StrPath) -> tuple[str, ...]:
+def check_data(data: Data, header: Header, out: StrPath) -> tuple[str, ...]:
     """Check that every file can serve, and is not where the release goes; return the columns that stay behind."""
-    if os.path.exists(out) and os.path.samefile(data, out):
-        raise InvalidInput(f"the release would replace the data {data}", "another place for the release")
-    for file in files:
+    if os.path.exists(out) and os.path.samefile(data.path, out):
+        raise InvalidInput(f"the release would replace the data {data.path}", "another place for the release")
+    for file in data.files:
         if file.is_release:
             raise InvalidInput(
                 f"{file.path} is a release: what it holds are reports already, not answers",
                 "the true answers",
                 "To fit a model to it: askance fit.",
             )
-        check_present(header.source_columns, file.columns, str(file.path))
-    found = dict.fromkeys(name for file in files for name in file.columns)
+    data.check_columns(header.source_columns)
+    found = dict.fromkeys(name for file in data.files for name in file.columns)
     return tuple(name for name in found if name not in header.source_columns)
 
 

@@ -18,11 +18,13 @@ from askance.tables.counted_region import CountedRegion as CountedRegion
 from askance.tables.counted_region import checked_sentences as checked_sentences
 from askance.tables.counted_region import is_writable as is_writable
 from askance.tables.data_files import METADATA_KEY as METADATA_KEY
+from askance.tables.data_files import Data as Data
 from askance.tables.data_files import DataFile as DataFile
 from askance.tables.data_files import open_data as open_data
 from askance.tables.digest import FeatureDigest as FeatureDigest
 from askance.tables.groups import GroupedRows as GroupedRows
 from askance.tables.groups import GroupTable as GroupTable
+from askance.tables.identifiers import Identifiers as Identifiers
 from askance.tables.people import PeopleFeatures as PeopleFeatures
 from askance.tables.people import read_labels as read_labels
 from askance.tables.sentences import TaggedSentences as TaggedSentences

@@ -10,8 +10,9 @@ from askance.errors import InvalidInput
 from askance.files.location import StrPath
 from askance.tables.column_kinds import LabelColumn, NumberColumn
 from askance.tables.count_tables import ONE_BAG, CountTable, count_labels, read_counts
-from askance.tables.digest import digest_of_ids, id_order, id_texts
-from askance.tables.people import column_names, read_columns
+from askance.tables.data_files import open_data
+from askance.tables.identifiers import Identifiers, id_texts
+from askance.tables.people import read_columns
 
 
 class CountedPeople(NamedTuple):
@@ -50,7 +51,7 @@ def count_people(
             f"the columns {', '.join(map(repr, used))}", "different columns of labels, bags and identifiers"
         )
     besides = [name for name in (bag_column, id_column) if name is not None]
-    table, (labels,) = read_columns(path, [LabelColumn(label_column, classes)], *besides)
+    table, (labels,) = read_columns(open_data(path), [LabelColumn(label_column, classes)], *besides)
     if bag_column is None:
         bags = np.full(len(labels), ONE_BAG[0])
     else:
@@ -60,11 +61,12 @@ def count_people(
             raise InvalidInput(f"{path}, column {bag_column!r}: {error}", "the name of a bag in every row") from None
     people = None
     if id_column is not None:
-        ids = id_texts(table.column(id_column))
+        ids = table.column(id_column)
         if overlapping:
+            ids = id_texts(ids)
             _check_once_in_a_bag(ids.to_pylist(), bags.tolist())
             ids = pc.unique(ids)
-        people = f"ids {digest_of_ids(ids, id_order(ids))}"
+        people = f"ids {Identifiers.sorted(ids)[0].digest}"
     codes = labels.indices.to_numpy()
     counted = count_labels(codes, bags, range(len(classes)))
     return CountedPeople(CountTable(counted.counts, classes, counted.bags), people)
@@ -74,9 +76,10 @@ def read_count_table(path: StrPath, bag_column: str | None, classes: tuple[Label
     """Read counts from a file with a row for each bag and a column for each class, named as the class is."""
     if classes and bag_column is not None and bag_column in [str(label) for label in classes]:
         raise InvalidInput(f"the column {bag_column!r} both for bags and for counts", "different columns")
-    names = [str(label) for label in classes] if classes else [c for c in column_names(path) if c != bag_column]
+    data = open_data(path)
+    names = [str(label) for label in classes] if classes else [name for name in data.columns if name != bag_column]
     besides = [] if bag_column is None else [bag_column]
-    table, columns = read_columns(path, [NumberColumn(name) for name in names], *besides)
+    table, columns = read_columns(data, [NumberColumn(name) for name in names], *besides)
     rows = np.column_stack([column.to_numpy(zero_copy_only=False) for column in columns])
     bags = None if bag_column is None else id_texts(table.column(bag_column)).to_pylist()
     if bags is None and len(rows) > 1:

@@ -14,11 +14,13 @@ import pyarrow.parquet as pq
 from askance.errors import InvalidInput
 from askance.files.location import StrPath
 from askance.tables.array_files import ARRAYS, array_chunks, array_names
+from askance.tables.columns import check_present
 
 METADATA_KEY = b"askance"  # under which a Parquet file of ours keeps its header
-_CHUNK_ROWS = 1 << 17
-_BLOCK_BYTES = 1 << 22
-_CHUNK_BYTES = 1 << 26
+_CHUNK_ROWS = 1 << 17  # of Parquet at a time: as many as a row group of a release has
+_CHUNK_BYTES = 1 << 26  # ... unless rows are long (images): 64 MiB, which are in memory several times
+_BLOCK_BYTES = 1 << 22  # of CSV at a time; no line may be longer
+_HEADER_BYTES = 1 << 16  # so much of a CSV file is looked at to see what separates its columns
 _ODD_LINE = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
 _CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
@@ -46,6 +48,8 @@ class DataFile:
         Whether it carries an askance header: then its answers are reports already.
     is_arrays : bool
         Whether it is a file of numpy arrays, one a column.
+    delimiter : str
+        What stands between two fields of a CSV file.
     """
 
     path: Path
@@ -53,6 +57,7 @@ class DataFile:
     is_parquet: bool
     is_release: bool = False
     is_arrays: bool = False
+    delimiter: str = ","
 
     @property
     def size(self) -> int:
@@ -73,17 +78,48 @@ class DataFile:
             raise InvalidInput(f"{self.path} cannot be read: {_plainly(error)}") from error
 
 
-def open_data(path: StrPath) -> list[DataFile]:
+@dataclass(frozen=True)
+class Data:
+    """A file, or all files of a folder: their headers have been read, and no rows yet."""
+
+    path: Path
+    files: tuple[DataFile, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the first file."""
+        return self.files[0].columns
+
+    @property
+    def is_release(self) -> bool:
+        """Whether some file carries an askance header."""
+        return any(file.is_release for file in self.files)
+
+    def check_columns(self, names: Sequence[str]) -> None:
+        """Refuse a file that lacks a column or has it twice."""
+        for file in self.files:
+            check_present(names, file.columns, str(file.path))
+
+    def read(self, names: Sequence[str]) -> pa.Table:
+        """Read some columns of all rows, as they are."""
+        self.check_columns(names)
+        tables = [chunk.table for file in self.files for chunk in file.chunks(names)]
+        if not tables or not (table := pa.concat_tables(tables, promote_options="permissive")).num_rows:
+            raise InvalidInput(f"{self.path} has no rows", "at least one")
+        return table
+
+
+def open_data(path: StrPath) -> Data:
     """Open a CSV or Parquet file, or all visible files of a folder in the order of their names."""
     place = Path(path)
     if not place.exists():
         raise InvalidInput(f"there is no data file {place}", "a CSV, Parquet or .npz file, or a folder of them")
     if not place.is_dir():
-        return [_open_file(place)]
+        return Data(place, (_open_file(place),))
     visible = sorted(entry for entry in place.iterdir() if not entry.name.startswith((".", "_")))
     if not visible:
         raise InvalidInput(f"the folder {place} is empty", "CSV or Parquet files")
-    return [_open_file(entry) for entry in visible]
+    return Data(place, tuple(map(_open_file, visible)))
 
 
 def _open_file(path: Path) -> DataFile:
@@ -108,7 +144,8 @@ def _open_file(path: Path) -> DataFile:
             )
         if b"\0" in beginning and not _codec(path):
             raise InvalidInput(f"{path} is neither text nor Parquet", "CSV (in UTF-8), Parquet or arrays (.npz)")
-        return DataFile(path, tuple(_csv_header(path)), False)
+        columns, delimiter = _csv_header(path)
+        return DataFile(path, columns, False, delimiter=delimiter)
     except (pa.ArrowException, OSError, UnicodeDecodeError, csv.Error) as error:
         raise InvalidInput(
             f"{path} cannot be read: {_plainly(error)}", "CSV (in UTF-8, with a header line) or Parquet"
@@ -141,7 +178,7 @@ def _csv_chunks(data: DataFile, columns: list[str]) -> Iterator[Chunk]:
             # One thread: only then does Arrow know the number of an odd line. No handler for such lines either: Arrow's
             # reading thread would hold a Python object, and abort the process if that ends first.
             read_options=pa.csv.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES),
-            parse_options=pa.csv.ParseOptions(delimiter=_delimiter(data.path), newlines_in_values=True),
+            parse_options=pa.csv.ParseOptions(delimiter=data.delimiter, newlines_in_values=True),
             # Values are taken as text and converted by us, so that a fault can be told with its row.
             convert_options=pa.csv.ConvertOptions(
                 include_columns=columns, column_types=dict.fromkeys(columns, pa.string()), strings_can_be_null=False
@@ -153,21 +190,18 @@ def _csv_chunks(data: DataFile, columns: list[str]) -> Iterator[Chunk]:
             first_row += batch.num_rows
 
 
-def _csv_header(path: Path) -> list[str]:
+def _csv_header(path: Path) -> tuple[tuple[str, ...], str]:
+    """Return the names of the columns, and what separates them: semicolons in spreadsheets of half of Europe."""
     with pa.input_stream(str(path), compression=_codec(path)) as stream:
-        text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-        return next(csv.reader(text, delimiter=_delimiter(path)), [])
+        bytes_read = io.BufferedReader(stream, _HEADER_BYTES)
+        first_line = bytes_read.peek(_HEADER_BYTES).partition(b"\n")[0]
+        delimiter = max((",", ";", "\t"), key=lambda mark: first_line.count(mark.encode()))
+        text = io.TextIOWrapper(bytes_read, encoding="utf-8-sig", newline="")
+        return tuple(next(csv.reader(text, delimiter=delimiter), [])), delimiter
 
 
 def _codec(path: Path) -> str | None:
     return _CODECS.get(path.suffix.lower())
-
-
-def _delimiter(path: Path) -> str:
-    """Guess from the header line; spreadsheets in half of Europe separate by semicolons."""
-    with pa.input_stream(str(path), compression=_codec(path)) as stream:
-        header = stream.read(1 << 16).partition(b"\n")[0]
-    return max((",", ";", "\t"), key=lambda mark: header.count(mark.encode()))
 
 
 def _plainly(error: BaseException) -> str:

@@ -10,13 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from askance.channels.alphabet import listed
-from askance.channels.columns import NOT_ARROW, as_column
 from askance.errors import InvalidInput
+from askance.tables.identifiers import Identifiers
 
 
 @dataclass(frozen=True)
@@ -39,13 +37,12 @@ class FeatureDigest:
 
     @classmethod
     def of(cls, ids: Any, names: Sequence[str], features: NDArray[Any]) -> "FeatureDigest":
-        """Digest features whose rows are named by identifiers, in any order."""
-        texts = id_texts(ids)
-        if len(texts) != len(features):
-            raise InvalidInput(f"{len(texts)} identifiers for {len(features)} rows", "one for each row")
-        order = id_order(texts)
+        """Digest features whose rows are named by identifiers, in any order; or sorted as :class:`Identifiers` are."""
+        people, order = (ids, slice(None)) if isinstance(ids, Identifiers) else Identifiers.sorted(ids)
+        if len(people) != len(features):
+            raise InvalidInput(f"{len(people)} identifiers for {len(features)} rows", "one for each row")
         columns = zip(names, (_digest_of_numbers(features[:, j][order]) for j in range(features.shape[1])), strict=True)
-        return cls(len(texts), digest_of_ids(texts, order), tuple(columns))
+        return cls(len(people), people.digest, tuple(columns))
 
     def difference(self, other: "FeatureDigest") -> str:
         """Say in words how another digest differs from this one; nothing if it does not."""
@@ -74,45 +71,6 @@ class FeatureDigest:
         """Read what :meth:`to_dict` wrote."""
         columns = tuple((str(name), str(digest)) for name, digest in fields["columns"])
         return cls(int(fields["rows"]), str(fields["ids"]), columns)
-
-
-def id_texts(ids: Any) -> pa.Array:
-    """Return identifiers as text: 17 in one file and "17" in another are the same person."""
-    column = as_column(ids, "identifier")
-    try:
-        column = pa.array(column)
-    except NOT_ARROW:
-        raise InvalidInput("row identifiers of several types", "text or whole numbers") from None
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    kind = column.type
-    if not (pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-        raise InvalidInput(f"row identifiers of type {kind}", "text or whole numbers")
-    texts = column.cast(pa.large_string())
-    missing = pc.or_(texts.is_null(), pc.equal(texts.fill_null(""), ""))
-    if pc.any(missing).as_py():
-        raise InvalidInput(f"row {pc.index(missing, True).as_py() + 1} has no identifier", "one for each row")
-    return texts
-
-
-def id_order(texts: pa.Array) -> NDArray[np.int64]:
-    """Return the order of the identifiers; refuse those that occur twice."""
-    order = pc.sort_indices(texts)
-    ordered = texts.take(order)
-    same = pc.equal(ordered[1:], ordered[:-1])
-    if pc.any(same).as_py():
-        twice = ordered[pc.index(same, True).as_py()].as_py()
-        raise InvalidInput(f"the identifier {twice!r} occurs more than once", "one row for each person")
-    return np.asarray(order.to_numpy(), dtype=np.int64)
-
-
-def digest_of_ids(texts: pa.Array, order: NDArray[np.int64]) -> str:
-    """Return the SHA-256 of identifiers in their order."""
-    ordered = texts.take(pa.array(order))
-    digest = hashlib.sha256(np.asarray(pc.binary_length(ordered), dtype="<i8").tobytes())  # where each one ends
-    text = "".join(ordered.to_pylist())
-    digest.update(text.encode())
-    return digest.hexdigest()
 
 
 def _digest_of_numbers(values: NDArray[Any]) -> str:

@@ -13,8 +13,9 @@ from askance.channels.alphabet import listed
 from askance.errors import InvalidInput
 from askance.files.location import StrPath
 from askance.tables.column_kinds import NumberColumn
-from askance.tables.digest import id_texts
-from askance.tables.people import column_names, read_columns
+from askance.tables.data_files import open_data
+from askance.tables.identifiers import id_texts
+from askance.tables.people import read_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +37,8 @@ class GroupedRows:
     @classmethod
     def read(cls, path: StrPath, group_column: str | None, columns: Sequence[str] | None = None) -> "GroupedRows":
         """Read rows from CSV or Parquet; the features are all columns but the group's, unless some are chosen."""
-        names = [name for name in column_names(path) if name != group_column] if columns is None else list(columns)
+        data = open_data(path)
+        names = [name for name in data.columns if name != group_column] if columns is None else list(columns)
         if not names:
             raise InvalidInput(f"{path} has no column besides {group_column!r}", "features")
         if group_column in names:
@@ -46,9 +48,9 @@ class GroupedRows:
         wanted = [NumberColumn(name) for name in names]
         groups = None
         if group_column is None:
-            found = read_columns(path, wanted)[1]
+            found = read_columns(data, wanted)[1]
         else:
-            table, found = read_columns(path, wanted, group_column)
+            table, found = read_columns(data, wanted, group_column)
             groups = _group_names(table.column(group_column), path, group_column)
         values = np.column_stack([array.to_numpy(zero_copy_only=False) for array in found])
         return cls(groups, tuple(names), values)
@@ -72,8 +74,9 @@ class GroupTable:
     @classmethod
     def read(cls, path: StrPath, group_column: str) -> "GroupTable":
         """Read a table with a row for each group, and a column for each class beside the group's."""
-        names = [name for name in column_names(path) if name != group_column]
-        table, found = read_columns(path, [NumberColumn(name) for name in names], group_column)
+        data = open_data(path)
+        names = [name for name in data.columns if name != group_column]
+        table, found = read_columns(data, [NumberColumn(name) for name in names], group_column)
         keys = _group_names(table.column(group_column), path, group_column)
         groups, times = np.unique(keys, return_counts=True)
         if times.max() > 1:

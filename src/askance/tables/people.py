@@ -13,9 +13,9 @@ from askance.channels.alphabet import Label, listed
 from askance.errors import InvalidInput
 from askance.files.location import StrPath
 from askance.tables.column_kinds import Column, LabelColumn, NumberColumn
-from askance.tables.columns import Fault, check_present, converted, refuse
-from askance.tables.data_files import open_data
-from askance.tables.digest import id_order, id_texts
+from askance.tables.columns import Fault, converted, refuse
+from askance.tables.data_files import Data, open_data
+from askance.tables.identifiers import Identifiers
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,32 +24,32 @@ class PeopleFeatures:
 
     Parameters
     ----------
-    ids : Arrow array of text
+    ids : Identifiers
     columns : tuple of str
     values : array, m x d
     """
 
-    ids: pa.Array
+    ids: Identifiers
     columns: tuple[str, ...]
     values: NDArray[np.float64]
 
     @classmethod
     def read(cls, path: StrPath, id_column: str, columns: Sequence[str] | None = None) -> "PeopleFeatures":
         """Read features from CSV or Parquet; all columns but the identifier, unless some are chosen."""
-        names = column_names(path) if columns is None else list(columns)
-        names = [name for name in names if name != id_column]
+        data = open_data(path)
+        names = [name for name in (data.columns if columns is None else columns) if name != id_column]
         if not names:
             raise InvalidInput(f"{path} has no column besides {id_column!r}", "features")
-        ids, found = read_keyed(path, id_column, [NumberColumn(name) for name in names])
-        order = id_order(ids)
+        table, found = read_columns(data, [NumberColumn(name) for name in names], id_column)
+        ids, order = Identifiers.sorted(table.column(id_column))
         values = np.empty((len(order), len(names)))
         for j, array in enumerate(found):
             values[:, j] = array.to_numpy(zero_copy_only=False)[order]
-        return cls(ids.take(pa.array(order)), tuple(names), values)
+        return cls(ids, tuple(names), values)
 
 
 def read_labels(
-    path: StrPath, id_column: str, label_column: str, classes: tuple[Label, ...], people: pa.Array
+    path: StrPath, id_column: str, label_column: str, classes: tuple[Label, ...], people: Identifiers
 ) -> NDArray[Any]:
     """Read one label for each of some people, in their order.
 
@@ -58,41 +58,23 @@ def read_labels(
     InvalidInput
         If a label is not one of the classes, or if the file is not about exactly these people.
     """
-    ids, (labels,) = read_keyed(path, id_column, [LabelColumn(label_column, classes)])
-    order = pa.array(id_order(ids))
-    mine = ids.take(order)
-    if not mine.equals(people):
-        _say_who_differs(mine, people, path)
-    found: NDArray[Any] = np.array(classes, dtype=object)[labels.indices.take(order).to_numpy()]
+    table, (labels,) = read_columns(open_data(path), [LabelColumn(label_column, classes)], id_column)
+    ids, order = Identifiers.sorted(table.column(id_column))
+    if not ids.texts.equals(people.texts):
+        _say_who_differs(ids.texts, people.texts, path)
+    found: NDArray[Any] = np.array(classes, dtype=object)[labels.indices.to_numpy()[order]]
     return found
 
 
-def column_names(path: StrPath) -> list[str]:
-    """Return the columns of a CSV or Parquet file, or of the first of a folder."""
-    return list(open_data(path)[0].columns)
-
-
-def read_keyed(path: StrPath, key: str, wanted: Sequence[Column]) -> tuple[pa.Array, list[pa.Array]]:
-    """Read a key, as text, and converted columns of a file, or of all files of a folder."""
-    table, arrays = read_columns(path, wanted, key)
-    return id_texts(table.column(key)), arrays
-
-
-def read_columns(path: StrPath, wanted: Sequence[Column], *besides: str) -> tuple[pa.Table, list[pa.Array]]:
-    """Read the converted columns of a file, or of all files of a folder; and a table that has others, as they are."""
-    names = [*besides, *(column.name for column in wanted)]
-    tables = []
-    for file in open_data(path):
-        check_present(names, file.columns, str(file.path))
-        tables += [chunk.table for chunk in file.chunks(names)]
-    if not tables or not (table := pa.concat_tables(tables, promote_options="permissive")).num_rows:
-        raise InvalidInput(f"{path} has no rows", "some rows")
+def read_columns(data: Data, wanted: Sequence[Column], *besides: str) -> tuple[pa.Table, list[pa.Array]]:
+    """Read the converted columns of all files; and a table that has others, as they are."""
+    table = data.read([*besides, *(column.name for column in wanted)])
     arrays, faults = [], list[Fault]()
     for column in wanted:
         array, fault = converted(column, table.column(column.name))
         arrays.append(array)
         faults += [fault] if fault else []
-    refuse(faults, str(path))
+    refuse(faults, str(data.path))
     return table, arrays
 
 

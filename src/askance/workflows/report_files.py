@@ -5,8 +5,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from askance import __version__
 from askance.channels.guarantee import Guarantee
 from askance.errors import InvalidInput
@@ -15,8 +13,7 @@ from askance.releases.header import Header, Question
 from askance.releases.reading import open_release
 from askance.releases.release import Release
 from askance.releases.study import Study
-from askance.tables.columns import check_present
-from askance.tables.data_files import DataFile, open_data
+from askance.tables.data_files import Data, open_data
 from askance.workflows.fit_request import FitRequest
 
 
@@ -70,8 +67,8 @@ def open_reports(data: StrPath, study: Study | None, request: FitRequest) -> Ope
     if Location.of(data).is_address:
         return OpenReports.of(_of_study(open_release(data, Release), study), request)
     place = Path(data)
-    files = open_data(place)
-    if any(file.is_release for file in files):
+    opened = open_data(place)
+    if opened.is_release:
         return OpenReports.of(_of_study(open_release(place, Release), study), request)
     if study is None:
         raise InvalidInput(
@@ -80,7 +77,7 @@ def open_reports(data: StrPath, study: Study | None, request: FitRequest) -> Ope
             "If it holds true answers, hide them first: askance privatize study.toml DATA --out RELEASE. If it holds "
             "rows in bags, give what is known of the bags: --proportions FILE.",
         )
-    return _collected(files, place, study.header(), request)
+    return _collected(opened, study.header(), request)
 
 
 def check_there(data: StrPath) -> None:
@@ -103,18 +100,11 @@ def _of_study(release: Release, study: Study | None) -> Release:
     return release
 
 
-def _collected(files: Sequence[DataFile], place: Path, study: Header, request: FitRequest) -> OpenReports:
+def _collected(data: Data, study: Header, request: FitRequest) -> OpenReports:
     asked = request.asked(study)
-    _refuse_packed(asked, place)
-    header = _narrowed(study, asked, request, [name for file in files for name in file.columns])
-    names = header.schema.names
-    tables = []
-    for file in files:
-        check_present(names, file.columns, str(file.path))
-        tables += [chunk.table for chunk in file.chunks(names)]
-    if not sum(table.num_rows for table in tables):
-        raise InvalidInput(f"{place} has no rows", "at least one")
-    release = Release.from_table(pa.concat_tables(tables, promote_options="permissive"), header)
+    _refuse_packed(asked, data.path)
+    header = _narrowed(study, asked, request, [name for file in data.files for name in file.columns])
+    release = Release.from_table(data.read(header.schema.names), header)
     return OpenReports(request, release, asked, study.guarantee)
 
 

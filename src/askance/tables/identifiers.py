@@ -1,0 +1,69 @@
+"""Identifiers of rows: text, in one common order, whatever file they come from."""
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from askance.channels.columns import NOT_ARROW, as_column
+from askance.errors import InvalidInput
+
+
+@dataclass(frozen=True, eq=False)
+class Identifiers:
+    """Identifiers in ascending order, each once.
+
+    Examples
+    --------
+    >>> people, order = Identifiers.sorted([17, 4, 100])
+    >>> people.texts.to_pylist(), order
+    (['100', '17', '4'], array([2, 0, 1]))
+    """
+
+    texts: pa.Array
+
+    @classmethod
+    def sorted(cls, ids: Any) -> "tuple[Identifiers, NDArray[np.int64]]":
+        """Check identifiers and sort them; also return which row each was in. Refuse those that occur twice."""
+        texts = id_texts(ids)
+        order = pc.sort_indices(texts)
+        ordered = texts.take(order)
+        same = pc.equal(ordered[1:], ordered[:-1])
+        if pc.any(same).as_py():
+            twice = ordered[pc.index(same, True).as_py()].as_py()
+            raise InvalidInput(f"the identifier {twice!r} occurs more than once", "one row for each person")
+        return cls(ordered), np.asarray(order.to_numpy(), dtype=np.int64)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of all of them."""
+        digest = hashlib.sha256(np.asarray(pc.binary_length(self.texts), dtype="<i8").tobytes())  # where each one ends
+        digest.update("".join(self.texts.to_pylist()).encode())
+        return digest.hexdigest()
+
+
+def id_texts(ids: Any) -> pa.Array:
+    """Return identifiers as text: 17 in one file and "17" in another are the same person."""
+    column = as_column(ids, "identifier")
+    try:
+        column = pa.array(column)
+    except NOT_ARROW:
+        raise InvalidInput("row identifiers of several types", "text or whole numbers") from None
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    kind = column.type
+    if not (pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        raise InvalidInput(f"row identifiers of type {kind}", "text or whole numbers")
+    texts = column.cast(pa.large_string())
+    missing = pc.or_(texts.is_null(), pc.equal(texts.fill_null(""), ""))
+    if pc.any(missing).as_py():
+        raise InvalidInput(f"row {pc.index(missing, True).as_py() + 1} has no identifier", "one for each row")
+    return texts
