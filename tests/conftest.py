@@ -1,10 +1,14 @@
-"""What all tests share: matplotlib without a screen, and the command line."""
+"""What all tests share: matplotlib without a screen, linear algebra in one thread, and the command line."""
 
 import os
 
 import pytest
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+# Tests run on all cores already. Threads of linear algebra below them would wait for each other: with many processes on
+# two cores, a fit with small matrices took ten times as long.
+for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(threads, "1")
 
 
 @pytest.fixture
