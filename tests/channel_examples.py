@@ -8,6 +8,7 @@ import askance as ask
 from askance.channels.attributes.per_coordinate import PerCoordinate
 from askance.channels.labels.design_per_row import DesignPerRow
 from askance.channels.labels.finite import FiniteChannel, FiniteLaw, Identity
+from askance.channels.labels.memoised import Memoised
 from askance.channels.labels.randomized_response import RandomizedResponse
 from askance.channels.labels.surveys import (
     Crosswise,
@@ -44,6 +45,11 @@ EXAMPLES: dict[str, FiniteLaw] = {
     "mangat": Mangat(0.7),
     "triangular": Triangular(0.25, classes=(0, 1)),
     "kuk": Kuk(0.8, 0.3, classes=("black", "red")),
+    "memoised": Memoised(RandomizedResponse(("no", "yes"), epsilon=2.0), 1.0),
+    "memoised-tall": Memoised(
+        FiniteChannel([[0.8, 0.3], [0.1, 0.5], [0.1, 0.2]], ["a", "b"], ["x", "y", "z"]),
+        RandomizedResponse(["x", "y", "z"], epsilon=0.5, base=[0.2, 0.3, 0.5]),
+    ),
 }
 
 DESIGNS = DesignPerRow({"cards": Warner(0.8), "birthday": Crosswise(0.25), "direct": Identity(("no", "yes"))})

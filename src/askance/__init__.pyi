@@ -6,6 +6,7 @@ from askance.channels.guarantee import Guarantee as Guarantee
 from askance.channels.labels.design_per_row import DesignPerRow as DesignPerRow
 from askance.channels.labels.finite import FiniteChannel as FiniteChannel
 from askance.channels.labels.finite import Identity as Identity
+from askance.channels.labels.memoised import Memoised as Memoised
 from askance.channels.labels.randomized_response import RandomizedResponse as RandomizedResponse
 from askance.channels.labels.surveys import Crosswise as Crosswise
 from askance.channels.labels.surveys import ForcedResponse as ForcedResponse

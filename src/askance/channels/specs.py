@@ -11,6 +11,7 @@ from askance.channels.attributes.row_channel import RowChannel
 from askance.channels.attributes.state_flip import StateFlip
 from askance.channels.labels.design_per_row import DesignPerRow
 from askance.channels.labels.finite import FiniteChannel, FiniteLaw, Identity
+from askance.channels.labels.memoised import Memoised
 from askance.channels.labels.randomized_response import RandomizedResponse
 from askance.channels.labels.surveys import (
     Crosswise,
@@ -64,6 +65,7 @@ EVERY_CHANNEL: tuple[type[ChannelValue], ...] = (
     *FEATURE_CHANNELS,
     RowChannel,
     DesignPerRow,
+    Memoised,
 )
 _BY_KIND = {channel.kind: channel for channel in EVERY_CHANNEL}
 
@@ -95,7 +97,7 @@ def channel_from_spec(spec: Mapping[str, Any]) -> Any:
     strangers = sorted(set(parameters) - set(known))
     if strangers:
         raise InvalidInput(f"{kind} has no parameter {', '.join(strangers)}", f"some of {', '.join(known)}")
-    for part in ("features", "label", "channels"):  # channels that are made of channels
+    for part in ("features", "label", "channels", "permanent", "instantaneous"):  # channels that are made of channels
         if part in parameters:
             parameters[part] = _made(parameters[part])
     if isinstance(parameters.get("designs"), Mapping):

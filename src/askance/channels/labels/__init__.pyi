@@ -5,6 +5,8 @@ from askance.channels.labels.finite import Identity as Identity
 from askance.channels.labels.finite import checked_matrix as checked_matrix
 from askance.channels.labels.finite import refuse_other_classes as refuse_other_classes
 from askance.channels.labels.finite import unbiasing_matrix as unbiasing_matrix
+from askance.channels.labels.memoised import Memoised as Memoised
+from askance.channels.labels.memoised import Waves as Waves
 from askance.channels.labels.randomized_response import RandomizedResponse as RandomizedResponse
 from askance.channels.labels.surveys import Crosswise as Crosswise
 from askance.channels.labels.surveys import ForcedResponse as ForcedResponse

@@ -141,6 +141,62 @@ class FiniteLaw(QuestionChannel, ABC):
         likelihood: NDArray[np.float64] = self.matrix[self.encode_reports(reports)]
         return likelihood
 
+    # -- several reports of one person ---------------------------------------------------------------
+
+    def guarantee_of_waves(self, waves: int) -> Guarantee:
+        """Return what so many reports about one answer give away together, each drawn afresh."""
+        return self.guarantee.repeated(waves)
+
+    def encode_waves(self, reports: Any) -> Codes:
+        """Turn reports, n x waves (or n of a single wave), into row numbers of :attr:`matrix`."""
+        table = np.asarray(reports, dtype=None if hasattr(reports, "dtype") else object)
+        if table.ndim not in (1, 2) or not table.size:
+            raise InvalidInput(f"reports of shape {table.shape}", "one row a person, one column a wave")
+        codes = self.encode_reports(table.ravel())
+        return codes.reshape(len(table), -1)
+
+    def likelihood_of_waves(self, reports: Any) -> NDArray[np.float64]:
+        """Return P(all reports of person i | truth k), n x classes, of reports n x waves about one answer."""
+        return np.asarray(np.exp(self._log_likelihood_of_waves(self.encode_waves(reports))))
+
+    def _log_likelihood_of_waves(self, codes: Codes) -> NDArray[np.float64]:
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.matrix)[codes].sum(axis=1))
+
+    def posterior(self, reports: Any, prior: Any = None) -> NDArray[np.float64]:
+        """Return P(truth k | all reports of person i), n x classes.
+
+        Parameters
+        ----------
+        reports : array, n x waves, or n
+            What each person reported: once, or in several waves.
+        prior : array, optional
+            The probability of each class before; all the same if not given.
+
+        Examples
+        --------
+        >>> from askance import Warner
+        >>> Warner(0.75).posterior([["yes"] * 3, ["yes", "no", "yes"]]).round(3)
+        array([[0.036, 0.964],
+               [0.25 , 0.75 ]])
+
+        References
+        ----------
+        [RR] (3): it concentrates exponentially fast in the number of reports that are drawn afresh.
+        """
+        classes = len(self.classes)
+        law = np.full(classes, 1 / classes) if prior is None else np.asarray(prior, dtype=float)
+        if law.shape != (classes,) or not (np.isfinite(law).all() and law.min() >= 0 and law.sum() > 0):
+            raise InvalidInput(f"prior={prior!r}", f"{classes} probabilities, one for each class")
+        with np.errstate(divide="ignore"):
+            logs = self._log_likelihood_of_waves(self.encode_waves(reports)) + np.log(law)
+        largest = logs.max(axis=1, keepdims=True)
+        if np.isinf(largest).any():
+            row = int(np.flatnonzero(np.isinf(largest))[0])
+            raise InvalidInput(f"reports in row {row} that no truth of the prior can give", "reports of this channel")
+        joint = np.exp(logs - largest)
+        return np.asarray(joint / joint.sum(axis=1, keepdims=True))
+
     def unbias(self, reports: Any, report_law: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         """Return b, n x classes, with E[b_i | truth_i] = the indicator of truth_i."""
         unbiased: NDArray[np.float64] = self.unbiasing_matrix(report_law).T[self.encode_reports(reports)]
