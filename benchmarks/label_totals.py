@@ -73,7 +73,7 @@ def accuracy() -> Iterator[Measurement]:
             hits = []
             for _ in range(RELEASES):
                 release = ask.release_mean_operator(X, y, epsilon, mechanism=mechanism)
-                hits.append(ask.MeanOperatorClassifier(ridge="auto").fit(X, release).score(X_test, y_test))
+                hits.append(ask.MeanOperatorClassifier(ridge="auto").fit(X, release).score(X_test, y_test, of="truth"))
             how = f"auto ({release.mechanism})" if mechanism == "auto" else "local response"
             name = f"Adult, epsilon {epsilon:g}: accuracy, {how}"
             yield Measurement(name, float(np.mean(hits)), "", at_least=limit)

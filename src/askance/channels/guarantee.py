@@ -8,6 +8,7 @@ from typing import Any
 from askance.errors import InvalidInput
 
 HOWEVER_FAR_APART = ", however far apart"
+AS_IT_CAME = "nothing is known to hide it"
 
 
 def each_alone(levels: tuple[float, ...]) -> str:
@@ -61,6 +62,11 @@ class Guarantee:
                 "Noise was added to numbers that have no public bounds: two of them can be so far apart that no noise "
                 "hides which is the truth. There is no formal privacy guarantee."
             )
+        if math.isinf(self.epsilon) and self.neighbours == AS_IT_CAME:
+            return (
+                "It was used as it came: nothing is known to hide a single person in it. "
+                "There is no formal privacy guarantee."
+            )
         if math.isinf(self.epsilon):
             return (
                 "Some reports can only come from one truth: who gives such a report reveals the answer. "
@@ -93,6 +99,17 @@ class Guarantee:
             f" Of each part alone at most epsilon {worst:.4g} is given away: it changes the odds by a factor of up to "
             f"{odds}, and makes an even guess {sure}."
         )
+
+    @classmethod
+    def none(cls, protects: str) -> "Guarantee":
+        """Return the statement about what was used as it came: labels, counts or totals that nothing is known to hide.
+
+        Examples
+        --------
+        >>> print(Guarantee.none("one person's label"))
+        no privacy guarantee (epsilon is infinite) for one person's label
+        """
+        return cls(math.inf, protects=protects, neighbours=AS_IT_CAME)
 
     def repeated(self, times: int) -> "Guarantee":
         """Return what is left after so many independent reports about the same truth: every level is multiplied.

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from askance.channels.alphabet import Label, as_labels
+from askance.channels.guarantee import Guarantee
 from askance.errors import InvalidInput
 
 
@@ -26,6 +27,8 @@ class MeanOperator:
     noise_covariance : array, optional
         Of the noise of all values, flattened, where it is known that they go together; ``noise_variance`` is then its
         diagonal. Independent noise if not given.
+    guarantee : Guarantee, optional
+        How well the labels behind it are protected, where it was made of hidden ones.
 
     Examples
     --------
@@ -38,6 +41,7 @@ class MeanOperator:
     rows: int
     noise_variance: Any = None
     noise_covariance: Any = None
+    guarantee: Guarantee | None = None
 
     def __post_init__(self) -> None:
         classes = as_labels(self.classes, "classes")

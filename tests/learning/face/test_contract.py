@@ -14,7 +14,12 @@ from askance.learning.face import ESTIMATORS, Estimator
 from askance.reports import Summary
 from estimator_examples import EXAMPLES
 
-HAVE_THE_FACE = ["IndirectClassifier", "Prevalence", "SpreadClassifier"]  # the others follow
+HAVE_THE_FACE = [  # the others follow
+    "IndirectClassifier",
+    "MeanOperatorClassifier",
+    "Prevalence",
+    "SpreadClassifier",
+]
 every_estimator = pytest.mark.parametrize("name", HAVE_THE_FACE)
 
 

@@ -238,7 +238,7 @@ class IndirectClassifier(LinearClassifier):
         self.classes_ = class_array(channel.classes)
         self._keep_rows(rows, intercept)
         self.parameters_ = theta.ravel()
-        self.parameter_names_ = parameter_names(channel, names, intercept)
+        self.parameter_names_ = parameter_names(channel.classes, names, intercept)
         self.covariance_sandwich_ = fit.sandwich_covariance
         self.covariance_information_ = fit.information_covariance
         robust = self.covariance == "sandwich" or fit.information_covariance is None

@@ -265,7 +265,7 @@ class _Run:
             return None
         along = np.abs(white @ vanished).max(axis=1)
         along = along * np.sqrt(np.tile(np.diag(self.geometry.second), self.classes - 1))
-        names = parameter_names(self.problem.channel, self.problem.feature_names, self.problem.intercept)
+        names = parameter_names(self.problem.channel.classes, self.problem.feature_names, self.problem.intercept)
         named = tuple(name for name, size in zip(names, along, strict=True) if size > 0.3 * along.max())
         dual = unwhite @ vanished
         return Runaways(named, dual @ dual.T)

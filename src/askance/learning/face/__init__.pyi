@@ -14,6 +14,7 @@ from askance.learning.face.formula_grammar import CONTEXT as CONTEXT
 from askance.learning.face.formula_grammar import TRANSFORMATIONS as TRANSFORMATIONS
 from askance.learning.face.formula_grammar import checked_formula as checked_formula
 from askance.learning.face.linear_classifier import LinearClassifier as LinearClassifier
+from askance.learning.face.linear_parameters import feature_names as feature_names
 from askance.learning.face.linear_parameters import parameter_names as parameter_names
 from askance.learning.face.plain_sklearn import plain_classifier as plain_classifier
 from askance.learning.face.random_state import random_generator as random_generator

@@ -19,7 +19,7 @@ from askance.learning.face.classes import class_array
 from askance.learning.face.engine_choice import refuse_engine
 from askance.learning.face.estimator import without_errors
 from askance.learning.face.linear_classifier import LinearClassifier
-from askance.learning.face.linear_parameters import parameter_names
+from askance.learning.face.linear_parameters import feature_names, parameter_names
 from askance.learning.face.requested_ridge import checked_ridge
 from askance.learning.face.scoring import Of, accuracy_from_reports, accuracy_on_truth, asks_for_truth
 from askance.learning.records.joint_likelihood import joint_logits
@@ -262,8 +262,7 @@ class SpreadClassifier(LinearClassifier):
         rows = max(len(result.theta) - 1, 1)
         self._keep_rows(result.theta, intercept=True)
         self.parameters_ = result.parameters.reshape(rows, -1)[:, first:].ravel()
-        names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.coef_.shape[1])])
-        self.parameter_names_ = parameter_names(records.label, [str(name) for name in names], self.fit_intercept)
+        self.parameter_names_ = parameter_names(records.label.classes, feature_names(self), self.fit_intercept)
         self.covariance_ = result.covariance
         self.covariance_note_ = result.covariance_note
         self.method_ = result.method

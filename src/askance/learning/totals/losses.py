@@ -29,6 +29,7 @@ class Loss(ABC):
     smooth: bool = True  #: whether the even part has a derivative everywhere
     quadratic: bool = False  #: whether the even part's curvature is the same everywhere: one step solves it
     proper: bool = True  #: whether a score tells a probability
+    softmax: bool = False  #: whether several classes are fitted at once, by the softmax risk
 
     @abstractmethod
     def even(self, z: Floats) -> Floats:
@@ -76,6 +77,7 @@ class Logistic(Loss):
 
     name = "logistic"
     odd = 1.0
+    softmax = True
 
     def even(self, z: Floats) -> Floats:
         size: Floats = np.abs(z)

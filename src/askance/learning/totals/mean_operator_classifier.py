@@ -1,32 +1,43 @@
 """A linear classifier learned from features and a mean operator in place of labels."""
 
 import warnings
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from askance.arrays import Floats
-from askance.channels.alphabet import as_labels
-from askance.errors import AskanceWarning, InvalidInput, NotAvailable
+from askance.channels.alphabet import as_labels, listed
+from askance.channels.guarantee import Guarantee
+from askance.engines.base import Engine, running
+from askance.engines.local.engine import LocalEngine
+from askance.errors import AskanceWarning, InvalidInput
+from askance.learning.face.classes import class_array
+from askance.learning.face.estimator import without_errors
+from askance.learning.face.figures import intervals_figure
+from askance.learning.face.linear_classifier import LinearClassifier
+from askance.learning.face.linear_parameters import feature_names, parameter_names
 from askance.learning.face.plain_sklearn import plain_classifier
 from askance.learning.face.requested_ridge import checked_ridge
-from askance.learning.face.saving import JsonModel
-from askance.learning.totals.losses import Logistic, Loss
-from askance.learning.totals.mean_operator_fit import LinearFit, MeanOperatorProblem
+from askance.learning.face.scoring import Of, accuracy_on_truth, asks_for_truth, refuse_score_of_reports
+from askance.learning.totals.loss_link import class_probabilities, mean_loss
+from askance.learning.totals.loss_plot import plot_factorisation
+from askance.learning.totals.losses import Loss
+from askance.learning.totals.mean_operator_fit import MeanOperatorProblem, OperatorFit, wrong_width
 from askance.learning.totals.mean_operators import mean_operator
 from askance.learning.totals.public_features import PublicFeatures
 from askance.learning.totals.user_losses import as_loss
 from askance.releases.mean_operator import MeanOperator
-from askance.reports.summary import Summary, standard_errors, summarise
-from askance.solvers.softmax import posterior
+from askance.releases.mean_operator_release import MeanOperatorRelease
+from askance.releases.reading import open_release
+from askance.reports.estimator_report import ReportFigure
+from askance.reports.summary import Summary, summarise
 
 
-class MeanOperatorClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class MeanOperatorClassifier(LinearClassifier):
     """Linear classification by a linear-odd loss, from features and a mean operator.
 
     Minimises ``(1/m) sum even(theta.x_i) - (a/2) theta.mu + (ridge/2) |theta|^2``. More than two classes are fitted at
@@ -57,7 +68,7 @@ class MeanOperatorClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type
         Of ``parameters_``: labels' own chance, by the model, and the noise of the mean operator. What a ridge shrinks
         is not in it. None with the rho-loss or a regulariser.
     parameters_, parameter_names_, standard_errors_ : in the order of ``covariance_``
-    classes_, n_iter_, ridge_, risk_, converged_, notes_, privacy_
+    classes_, n_iter_, ridge_, risk_, converged_, notes_, guarantee_
 
     Examples
     --------
@@ -103,18 +114,39 @@ class MeanOperatorClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type
         classes : labels, optional
             Of an array: the first stands for -1, the second for 1; with more, one row of values for each.
         """
+        return self._fit(X, y, classes, LocalEngine())
+
+    def fit_release(self, release: Any, engine: str | Engine = "local", *, X: Any = None) -> Self:
+        """Fit to the release of a mean operator and the features that belong to it.
+
+        Parameters
+        ----------
+        release : path or MeanOperatorRelease
+        engine : "local", "dask", "spark" or an engine
+            Where the sums over features run.
+        X : n x d
+            The features of the same people, in the order of the release.
+        """
+        release = open_release(release, MeanOperatorRelease)
+        if X is None:
+            raise InvalidInput(
+                "the release of a mean operator without features", "X=, the features of the same people, n x d"
+            )
+        with running(engine) as where:
+            return self._fit(X, release, None, where)
+
+    def _fit(self, X: Any, y: Any, classes: Any, engine: Engine) -> Self:
         loss, ridge = self._checked_parameters()
         if y is None:
             validate_data(self, X, y)  # raises scikit-learn's own message
         X = validate_data(self, X, dtype=np.float64, order="C")
         operator = self._operator(X, y, classes)
         problem = MeanOperatorProblem(loss, ridge, self.regulariser, self.max_iter)
-        fit = problem.fit(PublicFeatures.of(X, self.fit_intercept), operator)
+        fit = problem.fit(PublicFeatures.of(X, self.fit_intercept, engine), operator)
         for note in fit.notes:
-            warnings.warn(note, AskanceWarning, stacklevel=2)
-        guarantee = getattr(y, "guarantee", None)
-        self.privacy_ = "labels as they are, or as an estimate of them" if guarantee is None else str(guarantee)
-        self._keep(fit, loss, operator)
+            warnings.warn(note, AskanceWarning, stacklevel=3)
+        self.guarantee_ = getattr(y, "guarantee", None) or Guarantee.none("one person's label")
+        self._keep(fit, operator)
         return self
 
     def _operator(self, X: Floats, y: Any, classes: Any) -> MeanOperator:
@@ -143,15 +175,17 @@ class MeanOperatorClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type
             raise InvalidInput(f"labels of one class only: {found!r}", "labels of at least two classes")
         return mean_operator(X, y, classes=found.tolist(), fit_intercept=self.fit_intercept)
 
-    def _keep(self, fit: LinearFit, loss: Loss, operator: MeanOperator) -> None:
-        first = int(self.fit_intercept)
-        kinds = {type(label) for label in operator.classes}
-        self.classes_ = np.array(operator.classes, dtype=None if len(kinds) == 1 else object)
-        self.intercept_ = fit.rows[:, 0].copy() if first else np.zeros(len(fit.rows))
-        self.coef_ = fit.rows[:, first:].copy()
+    def _keep(self, fit: OperatorFit, operator: MeanOperator) -> None:
+        self.classes_ = class_array(operator.classes)
+        self._keep_rows(fit.rows, bool(self.fit_intercept))
         self.parameters_ = fit.parameters
         self.covariance_ = fit.covariance
-        self.parameter_names_ = self._parameter_names(len(fit.parameters) // fit.rows.shape[1])
+        self.parameter_names_ = parameter_names(
+            operator.classes,
+            feature_names(self),
+            bool(self.fit_intercept),
+            every_class=self._sets_each_against_the_rest,
+        )
         self.ridge_ = fit.ridge
         self.risk_ = fit.risk
         self.n_iter_ = fit.iterations
@@ -160,13 +194,10 @@ class MeanOperatorClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type
         self.n_people_ = operator.rows
         self.noise_ = float(np.sqrt(operator.noise_variance.max(initial=0.0)))
 
-    def _parameter_names(self, blocks: int) -> tuple[str, ...]:
-        names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.coef_.shape[1])])
-        columns = [*(["Intercept"] if self.fit_intercept else []), *map(str, names)]
-        if len(self.classes_) == 2:
-            return tuple(columns)
-        labels = self.classes_.tolist()[-blocks:]  # the softmax model is told against the first
-        return tuple(f"{label}: {column}" for label in labels for column in columns)
+    @property
+    def _sets_each_against_the_rest(self) -> bool:
+        """Whether more than two classes have a row of parameters each, and none is the reference."""
+        return len(self.parameters_) == self.coef_.size + int(self.fit_intercept) * len(self.coef_)
 
     def _checked_parameters(self) -> tuple[Loss, float | None]:
         loss = as_loss(self.loss)
@@ -180,61 +211,104 @@ class MeanOperatorClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type
 
     # -- using the model -----------------------------------------------------------------------------
 
-    def decision_function(self, X: Any) -> Floats:
-        """Return the score of the second class (n), or one score for each class (n x K)."""
-        check_is_fitted(self, "classes_")
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        scores: Floats = X @ self.coef_.T + self.intercept_
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+    def _probabilities(self, scores: Floats) -> Floats:
+        return class_probabilities(as_loss(self.loss), scores)
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the likeliest class of each row."""
-        scores = self.decision_function(X)
-        chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        predicted: NDArray[Any] = self.classes_[chosen]
-        return predicted
+    def _why_no_errors(self) -> str:
+        return "by the rho-loss or with a regulariser there are none: use a smooth loss with a ridge"
 
-    def predict_proba(self, X: Any) -> Floats:
-        """Return the probability of each class, n x K, by the link of a proper loss."""
-        scores = self.decision_function(X)
-        loss = as_loss(self.loss)
-        if scores.ndim == 1:
-            second = loss.probability(scores)
-            return np.column_stack([1 - second, second])
-        if isinstance(loss, Logistic):
-            return posterior(scores[:, 1:] - scores[:, :1]).probabilities
-        each = loss.probability(scores) + np.finfo(float).tiny
-        shares: Floats = each / each.sum(axis=1, keepdims=True)  # one against the rest: they sum to one by force
-        return shares
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, of: Of = "reports") -> float:
+        """Return the accuracy on true labels, with ``of="truth"``.
 
-    @property
-    def standard_errors_(self) -> Floats:
-        """Standard errors of ``parameters_``."""
-        if self.covariance_ is None:
-            raise NotAvailable(
-                "standard errors of a fit by the rho-loss or with a regulariser", "a smooth loss with a ridge"
+        A total of labels does not tell which rows are right, so that there is no accuracy without them: it is refused.
+        :meth:`risk` estimates the loss from a mean operator of the rows in question.
+        """
+        wants_truth, predicted = asks_for_truth(of), self.predict(X)
+        if not wants_truth:
+            raise refuse_score_of_reports(
+                "a MeanOperatorClassifier",
+                "a total of labels does not tell which rows are right",
+                "risk(X, release) estimates the loss on the hidden labels from their mean operator.",
             )
-        return standard_errors(self.covariance_)
+        return accuracy_on_truth(predicted, y, self.classes_, sample_weight)
+
+    def risk(self, X: Any, y: Any, *, classes: Any = None) -> float:
+        """Return the mean loss on rows whose labels are known by their mean operator alone: what to select models by.
+
+        The labels enter a linear-odd loss through the mean operator only, and linearly: the value is the mean loss on
+        the true labels if the operator is exact, and an unbiased estimate of it if it carries noise. There is no
+        penalty in it. A release that the model was not fitted to tells how well it does on new people.
+
+        Parameters
+        ----------
+        X : n x d
+        y, classes : as for ``fit``
+            Of the people of X, with the classes of the fit.
+
+        Examples
+        --------
+        >>> import numpy as np, askance as ask
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(4_000, 1))
+        >>> y = np.where(rng.random(4_000) < 1 / (1 + np.exp(-2 * X[:, 0])), "yes", "no")
+        >>> model = ask.MeanOperatorClassifier().fit(X[:2_000], y[:2_000])
+        >>> release = ask.release_mean_operator(X[2_000:], y[2_000:], epsilon=1.0, classes=("no", "yes"))
+        >>> clean = model.risk(X[2_000:], y[2_000:])
+        >>> bool(abs(model.risk(X[2_000:], release) - clean) < 0.1)
+        True
+        """
+        scores = self.decision_function(X)
+        operator = self._operator(self._rows(X), y, classes)
+        if list(operator.classes) != self.classes_.tolist():
+            raise InvalidInput(
+                f"a mean operator of {listed(operator.classes)}",
+                f"the classes of the fit: {listed(self.classes_.tolist())}",
+            )
+        theta = np.column_stack([self.intercept_, self.coef_]) if self.fit_intercept else self.coef_
+        if operator.width != theta.shape[1]:
+            raise wrong_width(operator, self.n_features_in_, bool(self.fit_intercept))
+        return mean_loss(as_loss(self.loss), scores, (theta * operator.values).sum(axis=1))
 
     def summary(self, level: float = 0.95) -> Summary:
         """Return estimates, standard errors, z, p and intervals as a table."""
         check_is_fitted(self, "classes_")
-        covariance = self.covariance_ if self.covariance_ is not None else np.full((len(self.parameters_),) * 2, np.nan)
-        proper = as_loss(self.loss).proper
+        loss = as_loss(self.loss)
         facts = (
             ("people", f"{self.n_people_}"),
-            ("loss", str(as_loss(self.loss).name)),
-            ("standard errors", "labels' chance and added noise" if proper else "an upper bound, and added noise"),
+            ("loss", str(loss.name)),
+            ("standard errors", "labels' chance and added noise" if loss.proper else "an upper bound, and added noise"),
             *([("noise of the mean operator", f"up to {self.noise_:.3g} (standard deviation)")] if self.noise_ else []),
             *([("ridge", f"{self.ridge_:.4g} on average")] if self.ridge_ else []),
-            ("privacy", self.privacy_),
         )
         labels = self.classes_.tolist()
         title = f"Score of {labels[1]!r} by a linear model of the mean operator"
         if len(labels) > 2:
-            against = f"against {labels[0]!r}" if len(self.parameters_) < self.coef_.size else "against the rest"
+            against = "against the rest" if self._sets_each_against_the_rest else f"against {labels[0]!r}"
             title = f"Scores {against} by a linear model of the mean operator"
-        return summarise(title, self.parameter_names_, self.parameters_, covariance, level, facts, self.notes_)
+        covariance = without_errors(self.parameters_) if self.covariance_ is None else self.covariance_
+        return summarise(
+            title,
+            self.parameter_names_,
+            self.parameters_,
+            covariance,
+            level,
+            facts,
+            self.notes_,
+            self.privacy_statement_,
+        )
+
+    def figures(self) -> tuple[ReportFigure, ...]:
+        """Return two figures: the coefficients with their intervals, and the loss with its two parts."""
+        loss = as_loss(self.loss)
+        unit = "change in log-odds" if loss.softmax else "change in score"
+        parts = ReportFigure(
+            f"The {loss.name} loss and its parts.",
+            f"The {loss.name} loss over the margin, as the sum of an even part, which needs no label, and a line, "
+            "through which the labels enter.",
+            partial(plot_factorisation, loss),
+            (4.4, 3.6),
+        )
+        return intervals_figure(self.summary(), unit), parts
 
     def to_sklearn(self) -> Any:
         """Return a plain fitted scikit-learn classifier that predicts the same, for deployment.
@@ -245,12 +319,12 @@ class MeanOperatorClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type
         from sklearn.svm import LinearSVC
 
         check_is_fitted(self, "classes_")
-        return plain_classifier(self, LogisticRegression if isinstance(as_loss(self.loss), Logistic) else LinearSVC)
+        return plain_classifier(self, LogisticRegression if as_loss(self.loss).softmax else LinearSVC)
 
 
 def _check_columns(estimator: Any, release: Any) -> None:
     """Refuse features in another order than the release names them."""
-    told, have = getattr(release, "columns", None), getattr(estimator, "feature_names_in_", None)
-    if told is None or have is None or list(told) == list(have) or sorted(told) != sorted(have):
+    released, have = getattr(release, "columns", None), getattr(estimator, "feature_names_in_", None)
+    if released is None or have is None or list(released) == list(have) or sorted(released) != sorted(have):
         return
-    raise InvalidInput("features in another order than in the release", f"the order {', '.join(map(str, told))}")
+    raise InvalidInput("features in another order than in the release", f"the order {', '.join(map(str, released))}")

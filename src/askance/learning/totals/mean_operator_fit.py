@@ -8,7 +8,7 @@ import numpy as np
 from askance.arrays import Floats
 from askance.engines.local.engine import one_thread_algebra
 from askance.errors import InvalidInput
-from askance.learning.totals.losses import Logistic, Loss
+from askance.learning.totals.losses import Loss
 from askance.learning.totals.noise_ridge import noise_penalty, rescue_penalty
 from askance.learning.totals.public_features import PublicFeatures
 from askance.learning.totals.risk_solver import (
@@ -24,7 +24,7 @@ from askance.solvers.softmax import symmetric
 
 
 @dataclass(frozen=True, eq=False)
-class LinearFit:
+class OperatorFit:
     """Parameters of (1, x), or x: one row for two classes, otherwise one for each class.
 
     Parameters
@@ -74,10 +74,10 @@ class MeanOperatorProblem:
     max_iterations: int = 200
 
     @one_thread_algebra()
-    def fit(self, features: PublicFeatures, operator: MeanOperator) -> LinearFit:
+    def fit(self, features: PublicFeatures, operator: MeanOperator) -> OperatorFit:
         """Fit two classes, all classes at once (logistic), or each class against the rest."""
         if operator.width != features.width:
-            raise _wrong_width(operator, features)
+            raise wrong_width(operator, features.width - features.intercept, features.intercept)
         classes = len(operator.classes)
         shape = (classes if classes > 2 else 1, features.width)
         noise = operator.noise_covariance
@@ -87,13 +87,13 @@ class MeanOperatorProblem:
         if classes == 2:
             fit = self._binary(features, mu[0], noise)
             return replace(fit, rows=fit.rows[None])
-        if isinstance(self.loss, Logistic):
+        if self.loss.softmax:
             return self._softmax(features, mu, noise)
         return self._each_against_the_rest(features, mu, noise)
 
     # -- two classes ---------------------------------------------------------------------------------
 
-    def _binary(self, features: PublicFeatures, mu: Floats, noise: Floats) -> LinearFit:
+    def _binary(self, features: PublicFeatures, mu: Floats, noise: Floats) -> OperatorFit:
         slope_noise = (0.5 * self.loss.odd) ** 2 * noise
         if self.regulariser is not None:
             free = minimise_regularised(self.loss, mu, features, self.regulariser)
@@ -119,14 +119,14 @@ class MeanOperatorProblem:
 
     def _label_noise(self, features: PublicFeatures, solution: RiskSolution, penalty: Floats) -> Floats:
         """E[(a/2)^2 Var(y | x) z z']: what chance of the labels themselves adds, if the model is right."""
-        if isinstance(self.loss, Logistic):  # the information equality: it is the curvature
+        if self.loss.softmax:  # the information equality: it is the curvature
             return solution.hessian - penalty
         sums = features.even(_LabelVariance(self.loss), solution.theta)
         return np.zeros_like(penalty) if sums.curvature is None else sums.curvature / sums.rows
 
     # -- more classes --------------------------------------------------------------------------------
 
-    def _softmax(self, features: PublicFeatures, mu: Floats, noise: Floats) -> LinearFit:
+    def _softmax(self, features: PublicFeatures, mu: Floats, noise: Floats) -> OperatorFit:
         classes, width = mu.shape
         if self.regulariser is not None:
             free = minimise_regularised(None, mu, features, self.regulariser)
@@ -147,7 +147,7 @@ class MeanOperatorProblem:
         covariance = _sandwich(solution.hessian, inner)
         return self._finished(features, solution, symmetric(solution.theta), covariance, _average(penalty), notes)
 
-    def _each_against_the_rest(self, features: PublicFeatures, mu: Floats, noise: Floats) -> LinearFit:
+    def _each_against_the_rest(self, features: PublicFeatures, mu: Floats, noise: Floats) -> OperatorFit:
         classes, width = mu.shape
         noise = _as_shared(mu, noise, features)
         told = summing_to_the_mean(mu, features)
@@ -162,7 +162,7 @@ class MeanOperatorProblem:
                 own = slice(k * width, (k + 1) * width)
                 covariance[own, own] = fit.covariance
         rows = np.array([fit.rows for fit in fits])
-        return LinearFit(
+        return OperatorFit(
             rows=rows,
             parameters=rows.ravel(),
             covariance=covariance,
@@ -209,7 +209,7 @@ class MeanOperatorProblem:
         covariance: Floats | None,
         ridge: float,
         notes: list[str],
-    ) -> LinearFit:
+    ) -> OperatorFit:
         if not solution.converged:
             notes.append(
                 f"The solver stopped after {solution.iterations} iterations before it converged: raise max_iter, or "
@@ -220,7 +220,7 @@ class MeanOperatorProblem:
         if covariance is not None:
             wide = np.kron(np.eye(len(covariance) // features.width), back)
             covariance = wide @ covariance @ wide.T
-        return LinearFit(
+        return OperatorFit(
             rows=rows @ back.T,
             parameters=own.ravel(),
             covariance=covariance,
@@ -275,17 +275,16 @@ def _average(penalty: Floats) -> float:
     return float(np.trace(penalty)) / len(penalty) if len(penalty) else 0.0
 
 
-def _wrong_width(operator: MeanOperator, features: PublicFeatures) -> InvalidInput:
-    columns = features.width - features.intercept
+def wrong_width(operator: MeanOperator, columns: int, intercept: bool) -> InvalidInput:
+    """Return the error for a mean operator of other features than there are."""
     hint = ""
-    if operator.width == columns and features.intercept:
+    if operator.width == columns and intercept:
         hint = "It seems to have no value for the intercept: use fit_intercept=False, or ask for one that has."
-    elif operator.width == columns + 1 and not features.intercept:
+    elif operator.width == columns + 1 and not intercept:
         hint = "It seems to have a value for the intercept: use fit_intercept=True."
     return InvalidInput(
         f"a mean operator of width {operator.width} for {columns} features",
-        f"{features.width}: one value for each feature"
-        + (", after that of the intercept" if features.intercept else ""),
+        f"{columns + intercept}: one value for each feature" + (", after that of the intercept" if intercept else ""),
         hint,
     )
 

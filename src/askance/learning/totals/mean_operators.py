@@ -4,6 +4,7 @@ Each is unbiased, and comes with the covariance of its own noise, which a classi
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,8 @@ def mean_operator_from_reports(
     seconds = np.einsum("ok,oi,oj->kij", channel.matrix, guess, guess)
     seconds[np.arange(classes), np.arange(classes), np.arange(classes)] -= 1
     spread = np.einsum("ok,kij->oij", guess, seconds)
-    return _operator(rows, guess[codes], channel.classes, spread[codes])
+    made = _operator(rows, guess[codes], channel.classes, spread[codes])
+    return replace(made, guarantee=channel.guarantee)
 
 
 def mean_operator_from_some_labels(

@@ -39,8 +39,8 @@ class PublicFeatures:
     intercept: bool
 
     @classmethod
-    def of(cls, X: Floats, intercept: bool) -> "PublicFeatures":
-        """Features in memory.
+    def of(cls, X: Floats, intercept: bool, engine: Engine | None = None) -> "PublicFeatures":
+        """Features in memory, summed by an engine: by threads of this process if none is given.
 
         Examples
         --------
@@ -50,7 +50,7 @@ class PublicFeatures:
         rows = np.ascontiguousarray(X, dtype=float)
         records = Records(rows, np.zeros(len(rows), dtype=np.uint8))
         # Parts small enough that a few thousand rows keep all cores busy.
-        return cls(ArraySource(records, _PART_ROWS), LocalEngine(), rows.mean(axis=0), intercept)
+        return cls(ArraySource(records, _PART_ROWS), engine or LocalEngine(), rows.mean(axis=0), intercept)
 
     @property
     def rows(self) -> int:

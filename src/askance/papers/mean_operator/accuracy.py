@@ -62,7 +62,7 @@ def protocol(
             for alpha in alphas:
                 release = _release(X, y, alpha, mechanism, rng)
                 fitted = MeanOperatorClassifier(ridge="auto").fit(X, release)
-                hits.setdefault((mechanism, alpha), []).append(float(fitted.score(X_test, y_test)))
+                hits.setdefault((mechanism, alpha), []).append(float(fitted.score(X_test, y_test, of="truth")))
                 errors.setdefault((mechanism, alpha), []).append(release.predicted[mechanism])
     found = [
         Accuracy(
