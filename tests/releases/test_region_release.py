@@ -10,6 +10,7 @@ import pytest
 
 import askance as ask
 from askance.releases.region_release import is_region_release
+from askance.tables.counted_region import CountedRegion
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 SENTENCES = [["the", "quick", "fox"], ["it", "runs"], ["naïve"]]
@@ -193,6 +194,20 @@ def test_files_that_are_not_there_or_not_text(tmp_path):
     (tmp_path / "latin.jsonl").write_bytes(b'{"sentence": 0, "labels": ["\xe4"]}\n')
     with pytest.raises(ask.ReleaseError, match="UTF-8"):
         ask.RegionRelease.read(tmp_path / "latin.jsonl")
+
+
+def test_what_was_checked_is_not_checked_again(tmp_path, monkeypatch):
+    release = ask.RegionRelease.of(REGIONS, SENTENCES, TAGS)
+    release.write(tmp_path / "regions.jsonl")
+    checks, whole = [], CountedRegion.check
+    monkeypatch.setattr(CountedRegion, "check", lambda self, *given: checks.append(self) or whole(self, *given))
+    again = ask.read_release(tmp_path / "regions.jsonl")
+    assert len(checks) == len(REGIONS)
+    assert ask.RegionRelease.of(again) is again
+    assert ask.RegionRelease.of(again, tags=TAGS) is again
+    assert len(checks) == len(REGIONS)
+    with pytest.raises(ask.InvalidInput, match="sentence"):
+        ask.RegionRelease.of(again, [["one"]])
 
 
 # -- read for ever: run this module to write the newest anew -----------------------------------------------------------

@@ -19,7 +19,7 @@ from askance.channels.specs import channel_from_spec
 from askance.errors import AskanceError, InvalidInput, ReleaseError
 from askance.files.atomic import written_whole
 from askance.files.location import UNREADABLE, Location, StrPath, first_line
-from askance.tables.counted_region import CountedRegion, checked_sentences, is_writable
+from askance.tables.counted_region import CountedRegion, Sentences, checked_sentences, is_writable
 
 _EXPECTED = "regions as JSON lines (.jsonl) or Parquet"
 
@@ -59,7 +59,7 @@ class RegionRelease:
 
     regions: tuple[CountedRegion, ...]
     tags: tuple[str, ...]
-    sentences: tuple[tuple[str, ...], ...] | None = None
+    sentences: Sentences | None = None
     channel: RegionCounts | None = None
 
     @classmethod
@@ -70,7 +70,7 @@ class RegionRelease:
         tags: Sequence[str] | None = None,
         channel: RegionCounts | None = None,
     ) -> "RegionRelease":
-        """Check regions against their sentences.
+        """Check regions against their sentences. A release has been checked already: only what is new is.
 
         Parameters
         ----------
@@ -84,8 +84,10 @@ class RegionRelease:
         """
         if isinstance(regions, RegionRelease):
             sentences = regions.sentences if sentences is None else sentences
-            tags = regions.tags if tags is None else tags
+            tags = regions.tags if tags is None else _checked_tags(tags)
             channel = regions.channel if channel is None else channel
+            if (sentences, tags, channel) == (regions.sentences, regions.tags, regions.channel):
+                return regions
             regions = regions.regions
         if isinstance(regions, str | bytes | Mapping) or not isinstance(regions, Iterable):
             raise InvalidInput(f"regions={regions!r}", "a list of regions, or a RegionRelease")
@@ -163,9 +165,9 @@ class RegionRelease:
 
     def __repr__(self) -> str:
         many = len(self.regions)
-        told = len({region.sentence for region in self.regions}) if self.sentences is None else len(self.sentences)
+        few = len({region.sentence for region in self.regions}) if self.sentences is None else len(self.sentences)
         return (
-            f"RegionRelease({many:,} region{'s' * (many != 1)} of {told:,} sentence{'s' * (told != 1)}; "
+            f"RegionRelease({many:,} region{'s' * (many != 1)} of {few:,} sentence{'s' * (few != 1)}; "
             f"{len(self.tags)} tags: {listed(self.tags, 4)})"
         )
 

@@ -15,6 +15,7 @@ from askance.tables.counted_people import CountedPeople as CountedPeople
 from askance.tables.counted_people import count_people as count_people
 from askance.tables.counted_people import read_count_table as read_count_table
 from askance.tables.counted_region import CountedRegion as CountedRegion
+from askance.tables.counted_region import Sentences as Sentences
 from askance.tables.counted_region import checked_sentences as checked_sentences
 from askance.tables.counted_region import is_writable as is_writable
 from askance.tables.data_files import METADATA_KEY as METADATA_KEY

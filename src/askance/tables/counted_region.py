@@ -128,15 +128,21 @@ class CountedRegion:
         """Return a JSON-able mapping."""
         if self.labels is not None:
             return {"sentence": self.sentence, "labels": list(self.labels)}
-        told = {"sentence": self.sentence, "start": self.start, "width": self.width, "counts": dict(self.counts)}
-        return told if self.tags is None else told | {"tags": list(self.tags)}
+        region = {"sentence": self.sentence, "start": self.start, "width": self.width, "counts": dict(self.counts)}
+        return region if self.tags is None else region | {"tags": list(self.tags)}
 
 
-def checked_sentences(sentences: Iterable[Any]) -> tuple[tuple[str, ...], ...]:
+class Sentences(tuple[tuple[str, ...], ...]):
+    """Sentences that have been checked: words of each."""
+
+
+def checked_sentences(sentences: Iterable[Any]) -> Sentences:
     """Read sentences, each a sequence of words; an empty one is refused."""
+    if isinstance(sentences, Sentences):
+        return sentences
     if isinstance(sentences, str | bytes | Mapping) or not isinstance(sentences, Iterable):
         raise InvalidInput(f"sentences={sentences!r}", "a list of sentences, each a list of words")
-    read = tuple(_texts(sentence, number, "words") for number, sentence in enumerate(sentences))
+    read = Sentences(_texts(sentence, number, "words") for number, sentence in enumerate(sentences))
     if not read:
         raise InvalidInput("no sentences", "one or more, each a list of words")
     return read

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from askance.errors import AskanceError, InvalidInput, ReleaseError
-from askance.tables.counted_region import checked_sentences
+from askance.tables.counted_region import Sentences, checked_sentences
 
 StrPath = str | os.PathLike[str]
 
@@ -24,7 +24,7 @@ class TaggedSentences(NamedTuple):
     tags: list[list[str]]
 
 
-def read_sentences(path: StrPath) -> tuple[tuple[str, ...], ...]:
+def read_sentences(path: StrPath) -> Sentences:
     """Read the words of sentences.
 
     ``.conllu`` (or ``.conllu.gz``): column FORM. ``.jsonl``: a list of words a line, or an object with ``words``. Any
