@@ -128,7 +128,7 @@ def count_tagger():
     tags = [["D", "N", "V"]] * 60
     regions = [{"sentence": i, "start": 0, "width": 3, "counts": {"D": 1, "N": 1, "V": 1}} for i in range(60)]
     regions += [{"sentence": i, "start": i % 2, "width": 2, "counts": {"N": 1, "DV"[i % 2]: 1}} for i in range(60)]
-    release = ask.RegionRelease(sentences, regions)
+    release = ask.RegionRelease.of(regions, sentences)
     fitted = ask.CountTagger(random_state=0).fit(sentences, regions)
     return Example(fitted, release, truth=(sentences, tags), new=sentences)
 

@@ -83,6 +83,9 @@ class RegionRelease:
         channel : RegionCounts, optional
         """
         if isinstance(regions, RegionRelease):
+            same_tags = tags is None or tuple(tags) == regions.tags
+            if sentences is None and channel is None and same_tags:
+                return regions  # checked when it was made
             sentences = regions.sentences if sentences is None else sentences
             tags = regions.tags if tags is None else _checked_tags(tags)
             channel = regions.channel if channel is None else channel

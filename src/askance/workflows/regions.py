@@ -5,7 +5,6 @@ from askance.files.location import StrPath
 from askance.learning.counting.count_tagger import CountTagger
 from askance.releases.reading import open_release
 from askance.releases.region_release import RegionRelease
-from askance.reports.summary import Summary
 from askance.tables.sentences import read_sentences
 from askance.workflows.fit_result import FitResult, model_result
 
@@ -42,7 +41,7 @@ def fit_regions(
         release = RegionRelease.of(release, read_sentences(sentences))
     elif release.sentences is None:
         raise InvalidInput(f"{data} has regions only", "the sentences too", "Say --sentences FILE.")
-    model = CountTagger(method, structure, passes=passes, random_state=seed).fit(release)
+    model = CountTagger(method, structure, passes=passes, random_state=seed).fit_release(release)
     account = {
         "estimator": "CountTagger",
         "method": model.method,
@@ -55,5 +54,4 @@ def fit_regions(
         "features": len(model.feature_names_),
         "history": model.history_,
     }
-    text = str(model.summary())
-    return model_result(model, Summary(text.splitlines()[0]), account, None, text=text, command=command)
+    return model_result(model, model.summary(), account, model.guarantee_, command=command)

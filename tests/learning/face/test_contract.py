@@ -15,6 +15,7 @@ from askance.reports import Summary
 from estimator_examples import EXAMPLES
 
 HAVE_THE_FACE = [  # the others follow
+    "CountTagger",
     "IndirectClassifier",
     "MeanOperatorClassifier",
     "Prevalence",

@@ -387,6 +387,8 @@ def test_a_pipeline_as_learner():
     known = model.score(reports[1_000:], y[1_000:], of="truth", features="reports")
     assert known > 0.65
     assert model.score(reports[1_000:], labels[1_000:]) == pytest.approx(known, abs=0.15)
+    assert "LogisticRegression on hidden records" in str(model.summary())
+    assert model.summary().privacy == str(FLIPS.for_width(3).guarantee)
     with pytest.raises(InvalidInput, match="sample_weight"):
         ask.SpreadClassifier(FLIPS, "sampling", base_estimator=KNeighborsClassifier()).fit(reports, labels)
 
@@ -416,6 +418,16 @@ def test_a_release_is_fitted_like_its_reports(features, tmp_path):
     assert fitted.parameter_names_ == ("Intercept", "a", "b", "c")
     assert fitted.feature_names_in_.tolist() == ["a", "b", "c"]
     assert fitted.score(pd.DataFrame(reports, columns=list("abc")), labels) == plain.score(reports, labels)
+
+
+def test_the_page_of_a_wide_fit(tmp_path):
+    channel, reports, _, _ = wide()
+    model = ask.SpreadClassifier(channel).fit(*reports)
+    model.report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.count("<svg") == 2
+    assert "dotted: what was taken" in page
+    assert len(model.plot().lines) == 2  # the coefficients, and zero
 
 
 def test_a_release_of_other_questions_or_noise_is_refused():

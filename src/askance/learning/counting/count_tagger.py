@@ -6,11 +6,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from askance.arrays import Floats
 from askance.channels.alphabet import listed
+from askance.channels.region_counts import RegionCounts
+from askance.engines.base import Engine
 from askance.errors import InvalidInput
 from askance.learning.counting.chain_crf import PASSES as CHAIN_PASSES
 from askance.learning.counting.chain_crf import ChainModel
@@ -19,10 +20,16 @@ from askance.learning.counting.node_model import NodeModel
 from askance.learning.counting.tagger_chain import chain_from_counts
 from askance.learning.counting.tagger_history import PassLog
 from askance.learning.counting.tagger_node import node_from_counts
+from askance.learning.counting.tagger_plots import accuracy_figure, tag_counts_figure
 from askance.learning.counting.tagger_reading import as_arrays
 from askance.learning.counting.token_features import TokenFeatures
-from askance.learning.face.saving import JsonModel
+from askance.learning.face.engine_choice import refuse_engine
+from askance.learning.face.estimator import Estimator
+from askance.learning.face.scoring import Of, asks_for_truth, refuse_score_of_reports
+from askance.releases.reading import open_release
 from askance.releases.region_release import RegionRelease
+from askance.reports.estimator_report import ReportFigure
+from askance.reports.summary import Summary
 from askance.tables.counted_region import checked_sentences
 
 Sentences = Sequence[Sequence[str]]
@@ -34,7 +41,7 @@ _NODE_PASSES = 3  # of node models that only label windows for a chain
 _STEPS = np.float32(1024)  # weights are kept in steps of its inverse: a saved model is small, and predicts the same
 
 
-class CountTagger(JsonModel, BaseEstimator):  # type: ignore[misc]
+class CountTagger(Estimator):
     """Learn to tag tokens from counts: in this window of the sentence there are two nouns and a verb.
 
     Parameters
@@ -71,6 +78,9 @@ class CountTagger(JsonModel, BaseEstimator):  # type: ignore[misc]
     counts_explained_ : float
         The share of all counts that the tags predicted for the same windows have too: an upper bound of the accuracy
         there.
+    tag_counts_ : array of 2 x tags, or None
+        How often each tag was counted in all windows, and how often it is predicted there. None in a tagger that an
+        earlier version saved.
     feature_names_, weights_ : tuple of str, array of features x tags
     transitions_ : array of tags x tags, or None
         Weights from tag to tag, of a chain.
@@ -91,6 +101,8 @@ class CountTagger(JsonModel, BaseEstimator):  # type: ignore[misc]
     ----------
     Raghunathan, Frostig, Duchi & Liang (2016), section 4.
     """
+
+    tag_counts_: NDArray[np.int64] | None
 
     def __init__(
         self,
@@ -136,15 +148,32 @@ class CountTagger(JsonModel, BaseEstimator):  # type: ignore[misc]
         self._check_parameters()
         if regions is None and isinstance(sentences, RegionRelease):
             sentences, regions = None, sentences
-        release = RegionRelease.of(regions, sentences, self.tags)
+        return self._fit_checked(RegionRelease.of(regions, sentences, self.tags), validation)
+
+    def fit_release(self, release: Any, engine: str | Engine = "local", *, sentences: Sentences | None = None) -> Self:
+        """Learn from a release of counted regions.
+
+        Parameters
+        ----------
+        release : path or RegionRelease
+        engine : "local"
+            Passes over the regions, each from where the last one ended, are not sums of parts.
+        sentences : list of lists of words, optional
+            Where the release has regions only.
+        """
+        self._check_parameters()
+        refuse_engine(engine, "the fit of a tagger")
+        return self._fit_checked(RegionRelease.of(open_release(release, RegionRelease), sentences, self.tags), None)
+
+    def _fit_checked(self, release: RegionRelease, validation: tuple[Sentences, Sentences] | None) -> Self:
         corpus, arrays = as_arrays(release)
         rng = _generator(self.random_state)
-        self.classes_ = np.array(release.tags)
+        self.classes_, self.guarantee_ = np.array(release.tags), release.guarantee
         log = PassLog(None if validation is None else self._accuracy_on(*_pair(validation)))
         model = (self._fit_node if self.structure == "node" else self._fit_chain)(corpus, arrays, rng, log)
         self._keep(model)
         self.history_ = log.records
-        self.counts_explained_ = _counts_explained(self._chances(corpus), corpus, arrays)
+        self.counts_explained_, self.tag_counts_ = _compared(self._chances(corpus), corpus, arrays)
         self.n_sentences_, self.n_regions_ = len(corpus.lengths), len(release.regions)
         self.n_counted_ = int(np.unique(arrays.tokens(corpus)).size)
         return self
@@ -239,25 +268,46 @@ class CountTagger(JsonModel, BaseEstimator):  # type: ignore[misc]
         tags = self.classes_[self._chances(corpus).argmax(axis=1)].tolist()
         return [tags[begin:end] for begin, end in pairwise(corpus.starts.tolist())]
 
-    def score(self, sentences: Sentences, tags: Sentences) -> float:
-        """Return the share of tokens whose tag is predicted."""
+    def score(self, sentences: Sentences, tags: Any, *, of: Of = "reports") -> float:
+        """Return the share of tokens whose tag is predicted, with ``of="truth"`` and the tag of every token.
+
+        Counted regions are refused: they do not say which token has which tag, so that a tagger may have every count
+        right and every tag wrong. ``counts_explained_`` is what they do say, an upper bound of the accuracy.
+        """
+        if not asks_for_truth(of):
+            raise refuse_score_of_reports(
+                "a tagger",
+                "counts do not say which token has which tag",
+                "Label some sentences; what counts alone say is counts_explained_, an upper bound.",
+            )
         check_is_fitted(self, "weights_")
         return float(self._accuracy_on(sentences, tags)(self._fitted()))
 
-    def summary(self) -> str:
-        """Say what was learned from what, and how well it fits."""
+    def summary(self, level: float = 0.95) -> Summary:
+        """Return what was learned from what, and how well it fits; a tagger has no standard errors."""
         check_is_fitted(self, "weights_")
-        last = self.history_[-1] if self.history_ else None
-        lines = [
-            f"Tagger from counts: {self.structure} model by {self.method}",
-            f"sentences: {self.n_sentences_:,}",
-            f"regions: {self.n_regions_:,} ({self.n_counted_:,} tokens)",
-            f"tags: {len(self.classes_)} ({listed(self.classes_.tolist(), 6)})",
-            f"held-in fit: predicted tags have {100 * self.counts_explained_:.1f}% of the counts",
+        facts = [
+            ("sentences", f"{self.n_sentences_:,}"),
+            ("regions", f"{self.n_regions_:,} ({self.n_counted_:,} tokens)"),
+            ("tags", f"{len(self.classes_)} ({listed(self.classes_.tolist(), 6)})"),
+            ("held-in fit", f"predicted tags have {100 * self.counts_explained_:.1f}% of the counts"),
         ]
-        if last is not None:
-            lines.append(f"CPU seconds: {last['cpu_seconds']:.1f}")
-        return "\n".join(lines)
+        if self.history_:
+            facts.append(("CPU seconds", f"{self.history_[-1]['cpu_seconds']:.1f}"))
+        title = f"Tagger from counts: {self.structure} model by {self.method}"
+        return Summary(title, level=level, facts=tuple(facts), privacy=self.privacy_statement_)
+
+    def figures(self) -> tuple[ReportFigure, ...]:
+        """Return how often each tag was counted and is predicted, and the accuracy by pass where it was watched."""
+        check_is_fitted(self, "weights_")
+        watched = bool(self.history_) and "accuracy" in self.history_[0]
+        counts = () if self.tag_counts_ is None else (tag_counts_figure(self.tag_counts_, self.classes_.tolist()),)
+        return (*counts, *([accuracy_figure(self.history_)] if watched else []))
+
+    def fill_in(self) -> None:
+        if not hasattr(self, "guarantee_"):
+            self.guarantee_, self.tag_counts_ = RegionCounts(self.classes_.tolist()).guarantee, None
+        super().fill_in()
 
 
 def _generator(random_state: Any) -> np.random.Generator:
@@ -282,13 +332,17 @@ def _chances(model: NodeModel | ChainModel, corpus: Corpus) -> NDArray[np.floati
     return model.probabilities(corpus.vocabulary)[corpus.words]
 
 
-def _counts_explained(chances: NDArray[np.floating], corpus: Corpus, regions: Regions) -> float:
-    """The share of counts, "other" among them, that the likeliest tags of the same windows have too."""
+def _compared(chances: NDArray[np.floating], corpus: Corpus, regions: Regions) -> tuple[float, NDArray[np.int64]]:
+    """Compare the counts of windows with those of the tags that are likeliest there.
+
+    Returns the share of counts, "other" among them, that both have, and how often each asked tag was counted and found.
+    """
     owner = np.repeat(np.arange(len(regions)), regions.width)
     predicted = chances[regions.tokens(corpus)].argmax(axis=1)
-    told = regions.asked[regions.subset[owner], predicted]
+    was_asked = regions.asked[regions.subset[owner], predicted]
     found = np.zeros((len(regions), regions.tags + 1), np.int64)
-    np.add.at(found, (owner, np.where(told, predicted, regions.tags)), 1)
+    np.add.at(found, (owner, np.where(was_asked, predicted, regions.tags)), 1)
     counts = regions.dense_counts()
     counts = np.column_stack([counts, regions.width - counts.sum(axis=1)])
-    return float(np.minimum(found, counts).sum() / regions.width.sum())
+    shared = float(np.minimum(found, counts).sum() / regions.width.sum())
+    return shared, np.stack([counts.sum(axis=0), found.sum(axis=0)])[:, :-1]

@@ -1,6 +1,7 @@
-"""Plots of a tagger: which tags it confuses, and what its passes reached."""
+"""Plots of a tagger: which tags it confuses, what its passes reached, and how its tags compare with the counts."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -8,10 +9,12 @@ from numpy.typing import NDArray
 
 from askance.errors import InvalidInput
 from askance.reports.colours import BLUE, GREEN, INK, MIST, ORANGE, PURPLE, SKY, VERMILION
+from askance.reports.estimator_report import ReportFigure
 
 if TYPE_CHECKING:
     from askance.learning.counting.count_tagger import CountTagger
 
+_MOST_TAGS = 20  # of a figure: the most frequent ones, a quarter of an inch each
 _COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
 
 
@@ -132,6 +135,45 @@ def plot_accuracy(
     drawn.spines[["top", "right"]].set_visible(False)
     drawn.legend(frameon=False, fontsize=8.5, loc="lower right")
     return drawn
+
+
+def accuracy_figure(history: Sequence[Mapping[str, Any]]) -> ReportFigure:
+    """Return the figure of the accuracy on the validation set after each pass."""
+    return ReportFigure(
+        "Accuracy on the validation set after each pass.",
+        f"Accuracy by pass, from {history[0]['accuracy']:.3f} to {history[-1]['accuracy']:.3f}.",
+        lambda axes: plot_accuracy({"validation": history}, axes=axes),
+    )
+
+
+def tag_counts_figure(counts: NDArray[np.int64], tags: Sequence[str]) -> ReportFigure:
+    """Return the figure of how often each tag was counted, and how often it is predicted in the same windows.
+
+    Parameters
+    ----------
+    counts : array, 2 x tags
+        Counted, and predicted.
+    tags : sequence of str
+    """
+    shown = np.argsort(-counts[0], kind="stable")[:_MOST_TAGS]
+    words = ", ".join(f"{tags[place]} {counts[0, place]:,} and {counts[1, place]:,}" for place in shown[:8].tolist())
+    names = [tags[place] for place in shown.tolist()]
+    return ReportFigure(
+        "How often each tag was counted (bars), and is predicted in the same windows (marks).",
+        f"Tags counted and predicted: {words}{', and more' if len(tags) > 8 else ''}.",
+        partial(_draw_tag_counts, counts=counts[:, shown], names=names),
+        (5.2, 0.9 + 0.25 * len(names)),
+    )
+
+
+def _draw_tag_counts(axes: Any, counts: NDArray[np.int64], names: list[str]) -> None:
+    heights = np.arange(len(names))[::-1]
+    axes.barh(heights, counts[0], color=MIST, height=0.7)
+    axes.plot(counts[1], heights, "|", color=VERMILION, ms=11, mew=2)
+    axes.set_yticks(heights, names, fontsize=8)
+    axes.set_xlabel("tokens in counted windows")
+    axes.tick_params(axis="y", length=0)
+    axes.spines[["top", "right", "left"]].set_visible(False)
 
 
 def _worst(table: NDArray[np.int64], names: list[str], most: int) -> tuple[NDArray[np.int64], list[str]]:

@@ -14,7 +14,7 @@ from askance.channels.base import LabelChannel
 from askance.channels.labels.finite import Identity
 from askance.engines.base import Engine
 from askance.errors import AskanceWarning, InvalidInput
-from askance.learning.face.base_learner import check_base_learner
+from askance.learning.face.base_learner import check_base_learner, learner_name
 from askance.learning.face.classes import class_array
 from askance.learning.face.engine_choice import refuse_engine
 from askance.learning.face.estimator import without_errors
@@ -246,7 +246,7 @@ class SpreadClassifier(LinearClassifier):
         return np.random.default_rng(check_random_state(self.random_state).randint(1 << 31))
 
     def _fit_base(self, problem: SpreadProblem, records: SpreadRecords, posterior: FeaturePosterior) -> Self:
-        self.base_estimator_ = sampling_em_with(
+        learner = sampling_em_with(
             self.base_estimator,
             posterior_draw(posterior, records.reports),
             records.label_likelihood,
@@ -254,6 +254,7 @@ class SpreadClassifier(LinearClassifier):
             samples=problem.samples,
             rounds=problem.rounds,
         )
+        self._keep_learner(learner)
         self.method_, self.n_iter_ = "sampling", problem.rounds
         return self
 
@@ -353,33 +354,35 @@ class SpreadClassifier(LinearClassifier):
         return self.channel_.label or Identity(self.classes_.tolist())
 
     def summary(self, level: float = 0.95) -> Summary:
-        """Return estimates, standard errors, z, p and intervals as a table."""
+        """Return estimates, standard errors, z, p and intervals as a table; of a fit by a learner the facts alone."""
         check_is_fitted(self, "classes_")
-        self._need_coefficients("a summary", "base_estimator=None: an arbitrary classifier has no standard errors")
-        covariance = self.covariance_ if self.covariance_ is not None else without_errors(self.parameters_)
-        note = (f"No standard errors: {self.covariance_note_}.",) if self.covariance_ is None else ()
-        likelihood = [] if self.log_likelihood_ is None else [("log-likelihood", f"{self.log_likelihood_:.4f}")]
-        ridges = ", ".join(f"{ridge:.4g} ({method})" for method, ridge in self.ridges_.items())
-        facts = (
-            ("reports", f"{self.n_reports_}"),
-            ("method", self.method_),
-            *likelihood,
-            *([("ridge", ridges)] if self.ridge_ else []),
-        )
-        labels = self.classes_.tolist()
-        title = f"P({labels[1]}) by logistic regression on hidden records"
-        if len(labels) > 2:
-            title = f"Log-odds against {labels[0]!r} by softmax regression on hidden records"
-        names, estimates, notes = self.parameter_names_, self.parameters_, (*self.notes_, *note)
-        return summarise(title, names, estimates, covariance, level, facts, notes, self.privacy_statement_)
+        first, second = self.classes_.tolist()[:2]
+        two, facts = len(self.classes_) == 2, [("reports", f"{self.n_reports_}"), ("method", self.method_)]
+        if not self._is_linear:
+            what = f"P({second})" if two else "Probabilities"
+            title = f"{what} by {learner_name(self.base_estimator_)} on hidden records"
+            facts.append(("rounds of expectation-maximisation", f"{self.n_iter_}"))
+            return Summary(title, level=level, facts=tuple(facts), privacy=self.privacy_statement_)
+        title = f"P({second}) by logistic regression on hidden records"
+        if not two:
+            title = f"Log-odds against {first!r} by softmax regression on hidden records"
+        if self.log_likelihood_ is not None:
+            facts.append(("log-likelihood", f"{self.log_likelihood_:.4f}"))
+        if self.ridge_:
+            facts.append(("ridge", ", ".join(f"{ridge:.4g} ({method})" for method, ridge in self.ridges_.items())))
+        covariance, notes = self.covariance_, self.notes_
+        if covariance is None:
+            covariance = without_errors(self.parameters_)
+            notes = (*notes, f"No standard errors: {self.covariance_note_}.")
+        names, privacy = self.parameter_names_, self.privacy_statement_
+        return summarise(title, names, self.parameters_, covariance, level, tuple(facts), notes, privacy)
 
     def figures(self) -> tuple[ReportFigure, ...]:
         """Return the coefficients, and what each ridge was worth where cross-validation chose one."""
-        check_is_fitted(self, "classes_")
-        self._need_coefficients("figures", "base_estimator=None")
-        first = coefficients_figure(self.coef_, self.classes_.tolist()) if self.covariance_ is None else None
+        if not self._is_linear or self.covariance_ is not None:
+            return super().figures()
         trials = [] if self.cv_results_ is None else [ridge_figure(self.cv_results_, self.ridges_)]
-        return (*([first] if first else super().figures()), *trials)
+        return coefficients_figure(self.coef_, self.classes_.tolist()), *trials
 
     def fill_in(self) -> None:
         if not hasattr(self, "channel_"):
