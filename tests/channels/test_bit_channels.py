@@ -423,7 +423,7 @@ ABSURD = [
     (lambda: PerValueFlip(3, 1.0, bound=math.inf), "bound=inf.*finite"),
     (lambda: CoordinateRelease(3, 1.0, calibration="loose"), "calibration='loose'.*'tight' or 'paper'"),
     (lambda: PerValueFlip(3, 1.0, calibration=None), "calibration=None"),
-    (lambda: CoordinateRelease(3, 1.0, probabilities=[0.5, 0.5]), r"shape \(2,\).*3, one for each"),
+    (lambda: CoordinateRelease(3, 1.0, probabilities=[0.5, 0.5]), r"shape \(2,\).*3 probabilities, one for each"),
     (lambda: CoordinateRelease(2, 1.0, probabilities=[0.5, 0.6]), "sum to 1"),
     (lambda: CoordinateRelease(2, 1.0, probabilities=[0.0, 1.0]), "never drawn"),
     (lambda: CoordinateRelease(2, 1.0, probabilities=[NAN, 1.0]), "sum to 1"),

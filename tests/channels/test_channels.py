@@ -427,7 +427,7 @@ ABSURD = [
     (lambda: RandomizedResponse(["a", "b"], epsilon=math.inf), InvalidInput, "epsilon=inf;.*Identity"),
     (lambda: RandomizedResponse(["a", "b"], epsilon=60), InvalidInput, "epsilon=60;.*at most 30.*Identity"),
     (lambda: RandomizedResponse(["a", "b"], epsilon=1e6), InvalidInput, "epsilon=1000000.0;.*at most 30"),
-    (lambda: RandomizedResponse(["a", "b"], epsilon=1e-30), Unidentifiable, "so small that the truth is never told"),
+    (lambda: RandomizedResponse(["a", "b"], epsilon=1e-30), Unidentifiable, "so small that the truth is never"),
     (lambda: RandomizedResponse(["a", "b"], epsilon="one"), InvalidInput, "epsilon='one'"),
     (lambda: RandomizedResponse(["a", "b"], truth_probability=0), InvalidInput, "above 0"),
     (lambda: RandomizedResponse(["a", "b"], truth_probability=1.1), InvalidInput, "at most 1"),

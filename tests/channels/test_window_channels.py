@@ -68,7 +68,7 @@ def starts(law, z):
 
 def window_cells(law, truth):
     """P(codes | truth) of all tuples of codes, exactly."""
-    kappa = Fraction(law.told, WHOLE)
+    kappa = Fraction(law.coin, WHOLE)
     inside = []
     for z in truth:
         cells = [Fraction(0)] * law.codes
@@ -119,8 +119,8 @@ def test_the_level_is_the_enumerated_one_and_not_above_the_asked_one(shape, epsi
     assert level <= Decimal(epsilon)
     assert float(level) == law.epsilon
     assert law.epsilon == pytest.approx(epsilon, rel=1e-9)
-    more = WindowLaw(*shape, law.told + 1)  # one coin in 2^62 more would be too many
-    apart = Fraction(more.told, WHOLE - more.told) * Fraction(more.codes, more.width) ** more.numbers
+    more = WindowLaw(*shape, law.coin + 1)  # one coin in 2^62 more would be too many
+    apart = Fraction(more.coin, WHOLE - more.coin) * Fraction(more.codes, more.width) ** more.numbers
     assert log_of(1 + apart) > Decimal(epsilon)
 
 
@@ -133,7 +133,7 @@ def test_first_and_second_moments_are_exact_for_every_number(codes, data):
     half = Fraction(codes - width - 1, 2)
     value = [(code - Fraction(codes - 1, 2)) / half for code in range(codes)]
     cells = window_cells(law, truth)
-    kappa = Fraction(law.told, WHOLE)
+    kappa = Fraction(law.coin, WHOLE)
     assert sum(p * value[a] for (a, _), p in cells.items()) == kappa * truth[0]
     assert sum(p * value[a] * value[b] for (a, b), p in cells.items()) == kappa * truth[0] * truth[1]
     window = (Fraction(width**2 - 1, 12) + Fraction(1, 4)) / half**2
@@ -152,7 +152,7 @@ def test_first_and_second_moments_are_exact_for_every_number(codes, data):
 def test_the_level_of_a_number_is_the_larger_of_window_and_coin(epsilon, mixed):
     window = law_within(epsilon, 10, 3, 1)
     for coin in (NoisyBit.within(epsilon), NoisyBit.within(epsilon / 2)) if mixed else (None,):
-        law = NumberLaw(window, coin, window.told if mixed else WHOLE)
+        law = NumberLaw(window, coin, window.coin if mixed else WHOLE)
         level = enumerated_level(number_cells(law, z) for z in TRUTHS)
         assert float(level) == law.epsilon
         assert level <= Decimal(epsilon)
@@ -481,7 +481,7 @@ def test_variances_of_a_number_are_published_or_better(epsilon):
     window = law_within(epsilon, 65534, round(65534 / (math.exp(epsilon / 2) + 1)), 1)
     assert NumberLaw(window, None, WHOLE).worst_variance == pytest.approx(published("piecewise", epsilon), rel=1e-3)
     assert window.kappa == pytest.approx(-math.expm1(-epsilon / 2), rel=1e-3)
-    mixed = NumberLaw(window, NoisyBit.within(epsilon), window.told)
+    mixed = NumberLaw(window, NoisyBit.within(epsilon), window.coin)
     if epsilon > 0.61:
         assert mixed.worst_variance == pytest.approx(published("hybrid", epsilon), rel=1e-3)
 
@@ -579,7 +579,7 @@ ABSURD = [
     (lambda: WindowRelease(3, -1), InvalidInput, "epsilon=-1"),
     (lambda: WindowRelease(3, NAN), InvalidInput, "epsilon=nan"),
     (lambda: WindowRelease(3, 60), InvalidInput, "epsilon=60.*at most 50.*hide nothing"),
-    (lambda: WindowRelease(3, 1e-25), Unidentifiable, "so small that the truth is never told"),
+    (lambda: WindowRelease(3, 1e-25), Unidentifiable, "so small that the truth is never"),
     (lambda: WindowRelease(5000, 0.1, k=5000), Unidentifiable, "5000 numbers at once, so small"),
     (lambda: WindowRelease(3, 1.0, k=1), InvalidInput, "k=1;.*from 2 to 3.*any two"),
     (lambda: WindowRelease(3, 1.0, k=4), InvalidInput, "k=4"),

@@ -132,7 +132,7 @@ class TellsTooMuch(KeepsItsPromise, ask.WindowRelease):
     @cached_property
     def law(self) -> WindowLaw:
         honest = ask.WindowRelease.law.func(self)  # type: ignore[attr-defined]
-        return replace(honest, told=RESOLUTION - (RESOLUTION - honest.told) // 3)
+        return replace(honest, coin=RESOLUTION - (RESOLUTION - honest.coin) // 3)
 
 
 class DrawsWithAnotherCoin(ask.WindowRelease):
@@ -140,7 +140,7 @@ class DrawsWithAnotherCoin(ask.WindowRelease):
 
     def draw(self, truth: Any, bits: Any) -> Any:
         other = ask.WindowRelease(self.dim, self.epsilon, self.k, self.always)
-        vars(other)["law"] = replace(self.law, told=int(self.law.told * 1.03))
+        vars(other)["law"] = replace(self.law, coin=int(self.law.coin * 1.03))
         return other.draw(truth, bits)
 
 

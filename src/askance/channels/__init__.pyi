@@ -24,6 +24,8 @@ from askance.channels.layouts import Layout as Layout
 from askance.channels.layouts import Numbers as Numbers
 from askance.channels.layouts import Reports as Reports
 from askance.channels.layouts import is_arrow as is_arrow
+from askance.channels.probabilities import SUM_TOLERANCE as SUM_TOLERANCE
+from askance.channels.probabilities import checked_probabilities as checked_probabilities
 from askance.channels.question_channel import QuestionChannel as QuestionChannel
 from askance.channels.region_counts import RegionCounts as RegionCounts
 from askance.channels.specs import EVERY_CHANNEL as EVERY_CHANNEL

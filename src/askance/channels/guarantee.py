@@ -10,6 +10,10 @@ from askance.errors import InvalidInput
 HOWEVER_FAR_APART = ", however far apart"
 AS_IT_CAME = "nothing is known to hide it"
 
+_PRACTICALLY_CERTAIN = 0.999  # what an even guess becomes at epsilon 6.9: no longer a number to reassure anybody with
+_ROUNDED_TO_ONE = 0.99995  # written with four digits it would be 100%
+_ODDS_IN_DIGITS = 50  # beyond it odds have more than 21 digits, and are written as a power
+
 
 def each_alone(levels: tuple[float, ...]) -> str:
     """Say what the parts of a record give away each, for the end of ``protects``; nothing if some have no level."""
@@ -73,8 +77,8 @@ class Guarantee:
                 "There is no formal privacy guarantee."
             )
         certainty = 1 / (1 + math.exp(-self.epsilon))
-        odds = f"{math.exp(self.epsilon):.3g}" if self.epsilon < 50 else f"e^{self.epsilon:.4g}"
-        if certainty > 0.999:
+        odds = f"{math.exp(self.epsilon):.3g}" if self.epsilon < _ODDS_IN_DIGITS else f"e^{self.epsilon:.4g}"
+        if certainty > _PRACTICALLY_CERTAIN:
             return (
                 f"A report can change the odds between two truths by a factor of up to {odds}. "
                 "That is next to no protection: an even guess can become practical certainty."
@@ -93,8 +97,8 @@ class Guarantee:
         if math.isinf(worst) or len(self.per_attribute or ()) < 2 or worst == self.epsilon:
             return ""
         certainty = 1 / (1 + math.exp(-worst))
-        odds = f"{math.exp(worst):.4g}" if worst < 50 else f"e^{worst:.4g}"
-        sure = f"at most {100 * certainty:.4g}% sure" if certainty < 0.99995 else "practically certain"
+        odds = f"{math.exp(worst):.4g}" if worst < _ODDS_IN_DIGITS else f"e^{worst:.4g}"
+        sure = f"at most {100 * certainty:.4g}% sure" if certainty < _ROUNDED_TO_ONE else "practically certain"
         return (
             f" Of each part alone at most epsilon {worst:.4g} is given away: it changes the odds by a factor of up to "
             f"{odds}, and makes an even guess {sure}."

@@ -14,17 +14,14 @@ _COLOURS = (BLUE, ORANGE, GREEN, PURPLE)
 def plot_bag_advice(advice: BagAdvice, axes: "Axes | None" = None) -> Any:
     """Draw the expected error of class ratios by the skew of the bags, for every number of bags that was looked at.
 
-    Of the number that is advised, the parts of sampling and of noise are drawn too, and the advice is marked.
+    Of the number that is advised, the parts of sampling and of noise are drawn too, and the advice is marked. Returns
+    the axes.
 
     Parameters
     ----------
     advice : BagAdvice
     axes : matplotlib axes, optional
         A new figure if not given.
-
-    Returns
-    -------
-    matplotlib axes
 
     Examples
     --------

@@ -17,6 +17,10 @@ from askance.channels.labels.finite import FiniteLaw, refuse_other_classes
 from askance.errors import InvalidInput, Unidentifiable
 from askance.reports.text_table import aligned
 
+_NEVER = 1e-12  # the probability that stands for that of a report which does not occur
+_RATHER = 1 + 1e-9  # by how much a design must be better than another: rounding makes equal ones differ by less
+_SUM_TOLERANCE = 1e-6  # of expected proportions, which people write with a few digits
+
 
 def covariance_per_respondent(channel: FiniteLaw, proportions: Floats) -> Floats:
     """Return the covariance of the estimated proportions, times n, classes x classes.
@@ -32,8 +36,8 @@ def covariance_per_respondent(channel: FiniteLaw, proportions: Floats) -> Floats
     """
     law = channel.matrix @ proportions
     # A report that never occurs under these proportions has no say in which unbiasing matrix is best.
-    told = channel.unbiasing_matrix(np.maximum(law, 1e-12))
-    covariance: Floats = told @ (np.diag(law) - np.outer(law, law)) @ told.T
+    unbiasing = channel.unbiasing_matrix(np.maximum(law, _NEVER))
+    covariance: Floats = unbiasing @ (np.diag(law) - np.outer(law, law)) @ unbiasing.T
     return covariance
 
 
@@ -263,7 +267,7 @@ def _compared(designs: Sequence[PlannedDesign]) -> list[PlannedDesign]:
     """Mark every design that another one beats: more precise at an equal or smaller epsilon."""
     compared = []
     for design in designs:
-        better = [d for d in designs if d.epsilon <= design.epsilon and d.worth > design.worth * (1 + 1e-9)]
+        better = [d for d in designs if d.epsilon <= design.epsilon and d.worth > design.worth * _RATHER]
         best = max(better, key=lambda d: d.worth, default=None)
         compared.append(replace(design, beaten_by=best.name if best else None))
     return compared
@@ -314,7 +318,7 @@ def _proportions(prevalence: Any, classes: tuple[Label, ...]) -> Floats:
     if values.shape == (1,) and len(classes) == 2:
         values = np.array([1 - values[0], values[0]])
     valid = values.shape == (len(classes),) and np.isfinite(values).all() and values.min() >= 0
-    if not valid or abs(values.sum() - 1) > 1e-6:
+    if not valid or abs(values.sum() - 1) > _SUM_TOLERANCE:
         raise InvalidInput(f"prevalence={prevalence!r}", expected)
     return values
 

@@ -70,10 +70,12 @@ class AdditiveNoise(FeatureChannel):
     def describe(self) -> str:
         pairs = self._pairs(self.dim or 1)
         whom = "Each attribute" if self.dim is None else f"Each of {self.dim} attributes"
-        told = f"{whom} is reported with {self._noise} {span([size for size, _ in pairs])} added to it"
+        sentence = f"{whom} is reported with {self._noise} {span([size for size, _ in pairs])} added to it"
         if self.bounds is None:
-            return f"{told}. It has no public bounds, so that no noise could promise anything: there is no guarantee."
-        return f"{told}, after it was clipped to public bounds."
+            return (
+                f"{sentence}. It has no public bounds, so that no noise could promise anything: there is no guarantee."
+            )
+        return f"{sentence}, after it was clipped to public bounds."
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -27,7 +27,7 @@ from askance.entropy.draws import AliasSampler, BinarySampler, Sampler, code_typ
 from askance.entropy.thresholds import RESOLUTION, exact_epsilon
 from askance.errors import InvalidInput, Unidentifiable
 
-_SMALLEST_SINGULAR_VALUE = 1e-9
+_SMALLEST_SINGULAR_VALUE = 1e-9  # unbiased values of a table with a smaller one have errors of 10^9 states and more
 
 
 class CoordinateLaw(ABC):

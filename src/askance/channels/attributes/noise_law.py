@@ -24,9 +24,9 @@ from askance.entropy.rounded_arrays import Whole, rounded_gaussian_array, rounde
 
 Pair = tuple[float, float]
 
-DELTA = 1e-6
+DELTA = 1e-6  # less than one in the number of people that studies have: the usual choice
 _STEPS = 1024  # of the grid, to the size of the noise: rounding adds a ten-millionth to its variance
-_MOST_STEPS = 1 << 40
+_MOST_STEPS = 1 << 40  # a level and its noise in steps are added in doubles, which hold whole numbers up to 2^53
 _ROWS_AT_ONCE = 4096  # a dozen tables of so many rows stay in the cache where there are few attributes
 
 

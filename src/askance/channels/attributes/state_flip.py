@@ -15,6 +15,7 @@ import numpy as np
 from askance.channels.attributes.coordinate_law import FiniteCoordinate, number_states, refuse_invalid
 from askance.channels.attributes.feature_channel import FeatureChannel
 from askance.channels.attributes.per_attribute import agreed_width, one_or_each, span
+from askance.channels.labels.finite import SAME_LAW
 from askance.channels.layouts import Bits, Fields, Layout
 from askance.channels.rows.vectors import checked_dim
 from askance.entropy.thresholds import RESOLUTION
@@ -22,8 +23,8 @@ from askance.errors import InvalidInput, Unidentifiable
 
 States = int | tuple[float, ...]
 
-_MOST_STATES = 1 << 12
-_NOTHING_LEFT = 1e-9
+_MOST_STATES = 1 << 12  # their table has 2^24 counts of eight bytes: 128 MB
+_SMALL_TABLE = 64  # states whose table is looked at; a larger one is known to be valid, and takes long to decompose
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,7 +104,7 @@ def _law(states: States, flip: float) -> FiniteCoordinate:
     counts = np.full((count, count), other, dtype=np.int64)
     np.fill_diagonal(counts, RESOLUTION - (count - 1) * other)
     law = FiniteCoordinate(values, counts)
-    if count <= 64:  # larger tables are known to be valid: a and b are positive
+    if count <= _SMALL_TABLE:  # a and b are positive
         refuse_invalid(law, "an attribute")
     return law
 
@@ -159,7 +160,7 @@ def _checked_count(count: Any) -> int:
 def _checked_flip(states: int, flip: float, where: str) -> None:
     if not 0 <= flip <= 1:
         raise InvalidInput(f"flip={flip!r}{where}", "a probability between 0 and 1")
-    if abs(flip - (states - 1) / states) < _NOTHING_LEFT:
+    if abs(flip - (states - 1) / states) < SAME_LAW:
         raise Unidentifiable(
             f"flip={flip:g}{where}: every report then comes with the same probability whatever the truth, so that "
             "everything is lost",

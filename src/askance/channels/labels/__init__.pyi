@@ -1,4 +1,5 @@
 from askance.channels.labels.design_per_row import DesignPerRow as DesignPerRow
+from askance.channels.labels.finite import SAME_LAW as SAME_LAW
 from askance.channels.labels.finite import FiniteChannel as FiniteChannel
 from askance.channels.labels.finite import FiniteLaw as FiniteLaw
 from askance.channels.labels.finite import Identity as Identity

@@ -19,15 +19,19 @@ from askance.arrays import Codes
 from askance.channels.alphabet import Alphabet, Label, as_labels, listed
 from askance.channels.channel import Prepared, ReportTables, Truth, refuse_design
 from askance.channels.guarantee import Guarantee
+from askance.channels.probabilities import SUM_TOLERANCE
 from askance.channels.question_channel import QuestionChannel
 from askance.entropy.bits import BitSource
 from askance.entropy.draws import AliasSampler, BinarySampler, Sampler
 from askance.entropy.thresholds import RESOLUTION, exact_counts, exact_epsilon
 from askance.errors import InvalidInput, Unidentifiable
 
-_STOCHASTIC_TOLERANCE = 1e-9
-_SAME_LAW = 1e-9
-_SINGULAR = 1e-12  # singular values below this fraction of the largest count as zero
+# Two truths whose reports differ by less in every probability would be told apart by 10^18 reports, not by fewer.
+SAME_LAW = 1e-9
+_SINGULAR = 1e-12  # singular values below this fraction of the largest count as zero: rounding makes such
+# What R S may differ from what is wanted by, of its size. Rounding leaves less; a class that cannot be told leaves 1/K.
+_MISSED = 1e-6
+_FOUR_DIGITS = 1e-4  # columns that miss a sum of 1 by more were not just rounded: they may be rows
 
 
 class FiniteLaw(QuestionChannel, ABC):
@@ -247,7 +251,7 @@ def unbiasing_matrix(
     # In the scaled problem the least-variance solution is the pseudo-inverse.
     solution: NDArray[np.float64] = wanted @ np.linalg.pinv(matrix * root_weight[:, None], _SINGULAR) * root_weight
     missed = np.abs(solution @ matrix - wanted).max()
-    if missed > 1e-6 * max(1.0, np.abs(wanted).max()):
+    if missed > _MISSED * max(1.0, np.abs(wanted).max()):
         raise Unidentifiable(
             f"the reports do not determine the truth: the matrix has rank {np.linalg.matrix_rank(matrix)} "
             f"for {len(classes)} classes ({listed(classes)})",
@@ -274,9 +278,9 @@ def checked_matrix(matrix: Any, classes: int, reports: int) -> NDArray[np.float6
     if not np.all(np.isfinite(table)) or table.min() < 0:
         raise InvalidInput("a channel matrix with entries that are negative or not finite", "probabilities in [0, 1]")
     off = np.abs(table.sum(axis=0) - 1)
-    if off.max() > _STOCHASTIC_TOLERANCE:
+    if off.max() > SUM_TOLERANCE:
         column = int(off.argmax())
-        rows_do = np.allclose(table.sum(axis=1), 1) and off.max() > 1e-4
+        rows_do = np.allclose(table.sum(axis=1), 1) and off.max() > _FOUR_DIGITS
         raise InvalidInput(
             f"column {column} of the channel matrix sums to {table[:, column].sum():.12g}",
             "every column to sum to 1: it is the law of the report given one truth",
@@ -300,7 +304,7 @@ def refuse_indistinguishable(matrix: NDArray[np.float64], classes: tuple[Label, 
     """Refuse a channel under which two truths give the same reports."""
     for k in range(matrix.shape[1] - 1):
         gap = np.abs(matrix[:, k + 1 :] - matrix[:, [k]]).max(axis=0)
-        if gap.min() < _SAME_LAW:
+        if gap.min() < SAME_LAW:
             twin = k + 1 + int(gap.argmin())
             raise Unidentifiable(
                 f"the truths {classes[k]!r} and {classes[twin]!r} lead to reports of the same law, "

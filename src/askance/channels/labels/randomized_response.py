@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 from askance.channels.alphabet import Label, as_labels
 from askance.channels.guarantee import Guarantee
 from askance.channels.labels.finite import FiniteLaw, wanted_features
+from askance.channels.probabilities import checked_probabilities
 from askance.entropy.draws import AliasSampler, BinarySampler, Sampler
 from askance.entropy.thresholds import RESOLUTION, exact_counts, log_ratio, shares_within
 from askance.errors import InvalidInput, Unidentifiable
 
 # Beyond it, reports are drawn with counts of a few units out of 2^62, too coarse for the level to be kept.
-# It is no loss: at 30, one answer in ten million million is not the truth.
+# It is no loss: at 30, one answer in 10^13 is not the truth.
 _LARGEST_EPSILON = 30.0
 
 
@@ -73,7 +74,9 @@ class RandomizedResponse(FiniteLaw):
                 "exactly one of the two",
                 "For example RandomizedResponse(classes, epsilon=1.0).",
             )
-        base = None if self.base is None else _checked_base(self.base, len(classes))
+        base = self.base
+        if base is not None:
+            base = tuple(checked_probabilities(base, len(classes), "base", "class").tolist())
         vars(self).update(classes=classes, base=base)
         if self.epsilon is not None:
             vars(self).update(epsilon=_checked_epsilon(self.epsilon))
@@ -162,18 +165,6 @@ def _checked_truth(truth: Any) -> float:
             f"truth_probability={truth!r}", "a number above 0 (else the reports say nothing) and at most 1"
         )
     return value
-
-
-def _checked_base(base: Any, classes: int) -> tuple[float, ...]:
-    try:
-        law = np.asarray(base, dtype=float)
-    except (TypeError, ValueError):
-        raise InvalidInput(f"base={base!r}", "probabilities that sum to 1") from None
-    if law.shape != (classes,):
-        raise InvalidInput(f"a base law of shape {law.shape}", f"{classes} probabilities, one for each class")
-    if not np.all(np.isfinite(law)) or law.min() < 0 or abs(law.sum() - 1) > 1e-9:
-        raise InvalidInput(f"base={law.tolist()!r}", "probabilities that sum to 1")
-    return tuple(law.tolist())
 
 
 def _number(value: Any, name: str) -> float:

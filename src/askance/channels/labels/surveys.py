@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askance.channels.alphabet import Label, as_labels
-from askance.channels.labels.finite import FiniteLaw
+from askance.channels.labels.finite import SAME_LAW, FiniteLaw
 from askance.entropy.thresholds import exact_counts
 from askance.errors import InvalidInput, Unidentifiable
 
@@ -40,7 +40,7 @@ class SurveyDesign(FiniteLaw):
         carrier, other = self.yes_probabilities()
         if not (0 <= carrier <= 1 and 0 <= other <= 1):
             raise InvalidInput(f"{self!r} says yes with probability {carrier:g} and {other:g}", "values in [0, 1]")
-        if abs(carrier - other) < 1e-9:
+        if abs(carrier - other) < SAME_LAW:
             raise Unidentifiable(
                 f"under {self!r} carriers and non-carriers say {classes[1]!r} with the same probability "
                 f"({carrier:g}), so no number of reports can tell how many carriers there are",

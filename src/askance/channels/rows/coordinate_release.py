@@ -1,4 +1,4 @@
-"""Coordinate release: one value of a row is drawn by chance, and told as one noisy bit.
+"""Coordinate release: one value of a row is drawn by chance, and reported as one noisy bit.
 
 A coordinate j is drawn from a public law p that does not depend on the row; its value in [0, c] becomes a bit of mean
 phi_j / c, which is flipped with log-odds e; (j, bit) is released ([LM] section 3.2). Two rows differ at most in the
@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from askance.arrays import Floats
 from askance.channels.guarantee import Guarantee
 from askance.channels.layouts import Fields, Reports
+from askance.channels.probabilities import checked_probabilities
 from askance.channels.rows.bit_channel import BitChannel, Calibration
 from askance.entropy.bernoulli import NoisyBit
 from askance.entropy.bits import BitSource
 from askance.entropy.draws import AliasSampler
 from askance.entropy.thresholds import RESOLUTION, exact_counts
-from askance.errors import InvalidInput
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,7 +33,7 @@ class CoordinateRelease(BitChannel):
     Parameters
     ----------
     dim : int
-        How many values a row has.
+        How many values a row has, of which one is drawn.
     epsilon : float
         The wanted privacy level of the whole row. The level that is really given is never above it.
     bound : float
@@ -70,7 +70,9 @@ class CoordinateRelease(BitChannel):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.probabilities is not None:
-            vars(self).update(probabilities=_checked_law(self.probabilities, self.dim))
+            why = "a value that is never drawn could not be estimated"
+            law = checked_probabilities(self.probabilities, self.dim, "probabilities", "value of a row", why)
+            vars(self).update(probabilities=tuple(law.tolist()))
         self.bit  # noqa: B018 - an epsilon too small to be drawn is refused here, not at the first report
 
     # -- the law -------------------------------------------------------------------------------------
@@ -87,12 +89,8 @@ class CoordinateRelease(BitChannel):
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        return Guarantee(
-            # The exact level is not above the asked one; its last digit as a double must not be either.
-            epsilon=min(self.bit.epsilon, self.epsilon),
-            protects=f"one row of {self.dim} numbers",
-            neighbours="any two rows within the public bounds",
-        )
+        # The exact level is not above the asked one; its last digit as a double must not be either.
+        return self._row_guarantee(min(self.bit.epsilon, self.epsilon))
 
     @cached_property
     def layout(self) -> Fields:
@@ -142,18 +140,3 @@ class CoordinateRelease(BitChannel):
         second = np.diag(self.bit.second_moment(fraction.mean(axis=0)) / chance)
         covariance: Floats = self.bound**2 * (second - fraction.T @ fraction / len(fraction))
         return covariance
-
-
-def _checked_law(probabilities: Any, dim: int) -> tuple[float, ...]:
-    try:
-        law = np.asarray(probabilities, dtype=float)
-    except (TypeError, ValueError):
-        raise InvalidInput(f"probabilities={probabilities!r}", f"{dim} positive numbers that sum to 1") from None
-    if law.shape != (dim,):
-        raise InvalidInput(f"probabilities of shape {law.shape}", f"{dim}, one for each value of a row")
-    if not np.all(np.isfinite(law)) or law.min() <= 0 or abs(law.sum() - 1) > 1e-9:
-        raise InvalidInput(
-            f"probabilities={law.tolist()!r}",
-            "positive numbers that sum to 1: a value that is never drawn could not be estimated",
-        )
-    return tuple(law.tolist())

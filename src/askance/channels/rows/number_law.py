@@ -76,7 +76,7 @@ class NumberLaw:
             law_within(epsilon, codes, least_cost(epsilon, codes, 1, cost)[1], 1)
             for codes in ((1 << 8) - spare, (1 << 16) - spare)
         )
-        one_byte, two_bytes = (cls(law, coin, RESOLUTION if coin is None else law.told) for law in (coarse, fine))
+        one_byte, two_bytes = (cls(law, coin, RESOLUTION if coin is None else law.coin) for law in (coarse, fine))
         return one_byte if one_byte.worst_variance <= _TOLERATED * two_bytes.worst_variance else two_bytes
 
     @cached_property
@@ -119,8 +119,8 @@ class NumberLaw:
         """An unbiased estimate of z^2 for every code; None where reports do not tell it. A coin's never do."""
         if self.window is None:
             return None
-        told = (self.window.values**2 - self.window.square_offset) / (self.window.kappa * self.window_share)
-        return np.concatenate([told, np.zeros(self.codes - len(told))])
+        in_window = (self.window.values**2 - self.window.square_offset) / (self.window.kappa * self.window_share)
+        return np.concatenate([in_window, np.zeros(self.codes - len(in_window))])
 
     def variance(self, centred: Floats) -> Floats:
         """Return Var[value of the report | z]."""
@@ -142,9 +142,9 @@ class NumberLaw:
             part, count = centred[rows], rows.stop - rows.start
             if self.window is not None:
                 only = np.zeros((count, 1), dtype=np.uint32)
-                told = coins(self.window.told, count, bits)
+                in_window = coins(self.window.coin, count, bits)
                 law = self.window.codes, self.window.width
-                report_windows(part[:, None], only, told, *law, bits, reports[rows])
+                report_windows(part[:, None], only, in_window, *law, bits, reports[rows])
             if self.coin is not None:
                 heads = self.coin.draw((part + 1) / 2, 1.0, bits)
                 by_coin = ~coins(self.share, count, bits)

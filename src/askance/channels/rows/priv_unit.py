@@ -6,7 +6,7 @@ laws leak through rounding; here M public proposals are drawn first and one of t
 computed.
 
 Proposals are normals in steps of 1/256. (In steps of h the mean of the chosen one falls short by up to h^2 / 24 of
-itself, where u lies along an axis: 6e-7 here.) The chosen one is told in bytes, steps of 1/16, rounded at random so
+itself, where u lies along an axis: 6e-7 here.) The chosen one is reported in bytes, steps of 1/16, rounded at random so
 that its mean stays.
 """
 
@@ -29,10 +29,10 @@ from askance.entropy.draws import AliasSampler
 from askance.entropy.thresholds import exact_counts
 from askance.errors import InvalidInput
 
-_STEP = 1 / 16  # of a report
-_ZERO = 127  # the code of 0; codes go from 0 to 254
-_FINER = 16  # steps of a proposal in a step of a report
-_CODES_A_CHUNK = 1 << 18  # half a megabyte of proposals: they stay in the processor's cache
+_STEP = 1 / 16  # of a report: rounding adds 1/1536 to the variance of a proposal, which is 1
+_ZERO = 127  # the code of 0; codes go from 0 to 254, a byte
+_FINER = 16  # steps of a proposal in a step of a report; the module's first lines say what that costs
+_CODES_A_CHUNK = 1 << 18  # half a megabyte of proposals, of two bytes each: they stay in the processor's cache
 _A_HAIR = 1 + 1e-12  # a vector on the border may come out longer by rounding
 
 
@@ -109,11 +109,8 @@ class PrivUnit(VectorChannel):
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        return Guarantee(
-            epsilon=min(self.selection.level, self.epsilon),  # its last digit as a double must not be above either
-            protects=f"one row of {self.dim} numbers",
-            neighbours="any two rows within the public bounds",
-        )
+        # The last digit as a double must not be above the asked level either.
+        return self._row_guarantee(min(self.selection.level, self.epsilon))
 
     @cached_property
     def layout(self) -> Fields:

@@ -1,4 +1,4 @@
-"""Sums over reports of the numbers that each tells and of their products, without a table of all products."""
+"""Sums over reports of the numbers that each is about and of their products, without a table of all products."""
 
 import numpy as np
 
@@ -11,9 +11,9 @@ _ROWS = 64  # read together, then summed: reading and summing by turns would wai
 def accumulate_products(reports, weights, dim, numbers, origin, step, offset, own, pairs):  # type: ignore[no-untyped-def]
     """Add w o, w (o^2 - offset) and the squares of both to ``own``, w o_i o_j and its square to ``pairs``.
 
-    A row names ``numbers`` coordinates in ascending order (none if all are told), then gives their codes, whose values
-    are o = origin + step * code. ``own`` is dim x 4; ``pairs`` has two columns and a row for each entry of the upper
-    triangle, of which the diagonal is left alone. Without ``weights`` (an empty array) every weight is 1.
+    A row names ``numbers`` coordinates in ascending order (none if all are reported), then gives their codes, whose
+    values are o = origin + step * code. ``own`` is dim x 4; ``pairs`` has two columns and a row for each entry of the
+    upper triangle, of which the diagonal is left alone. Without ``weights`` (an empty array) every weight is 1.
 
     Returns whether all rows name their coordinates as a report does; if not, the sums are worth nothing.
     """
@@ -45,14 +45,14 @@ def accumulate_products(reports, weights, dim, numbers, origin, step, offset, ow
                 weight = weights[start + r]
             for a in range(numbers):
                 i = which[r, a]
-                told = weight * value[r, a]
+                first = weight * value[r, a]
                 square = weight * (value[r, a] * value[r, a] - offset)
-                own[i, 0] += told
+                own[i, 0] += first
                 own[i, 1] += square
-                own[i, 2] += told * told
+                own[i, 2] += first * first
                 own[i, 3] += square * square
                 for b in range(a + 1, numbers):
-                    product = told * value[r, b]
+                    product = first * value[r, b]
                     pairs[line[i] + which[r, b], 0] += product
                     pairs[line[i] + which[r, b], 1] += product * product
     return True

@@ -18,7 +18,7 @@ from askance.entropy.bits import BitSource
 from askance.entropy.windows import row_blocks, subsets
 from askance.errors import InvalidInput
 
-_LEVEL_OF_ONE = 2.5  # where telling one number more costs the others as much as it brings (Wang et al. 2019)
+_LEVEL_OF_ONE = 2.5  # where one number more costs the others as much as it brings (Wang et al. 2019)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,7 +32,7 @@ class SampledCoordinates(SubsetChannel):
     epsilon : float
         The level of the whole row.
     k : int, optional
-        How many numbers a report tells; epsilon / 2.5, but at least one, if not given.
+        How many numbers a report is about; epsilon / 2.5, but at least one, if not given.
     bound : float
         Every number lies in [-bound, bound]. Values outside are clipped.
 
@@ -60,7 +60,7 @@ class SampledCoordinates(SubsetChannel):
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= dim:
             raise InvalidInput(f"k={k!r}", f"a whole number from 1 to {dim}")
         vars(self).update(dim=dim, epsilon=epsilon, k=int(k), bound=bound)
-        _ = self.law  # an epsilon at which nothing is told is refused now, not when reports are drawn
+        _ = self.law  # an epsilon at which reports say nothing is refused now, not when reports are drawn
 
     @cached_property
     def law(self) -> NumberLaw:
@@ -84,16 +84,12 @@ class SampledCoordinates(SubsetChannel):
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        return Guarantee(
-            epsilon=self._numbers * self.law.epsilon,  # the worst report is the worst about every number
-            protects=f"one row of {self.dim} numbers",
-            neighbours="any two rows within the public bounds",
-        )
+        return self._row_guarantee(self._numbers * self.law.epsilon)  # the worst report is the worst about every number
 
     def describe(self) -> str:
-        which = f"All {self.dim} numbers" if self._all_told else f"{self._numbers} of {self.dim} numbers"
+        which = f"All {self.dim} numbers" if self._reports_all else f"{self._numbers} of {self.dim} numbers"
         return (
-            f"{which}{'' if self._all_told else ', drawn at random,'} are hidden one by one, "
+            f"{which}{'' if self._reports_all else ', drawn at random,'} are hidden one by one, "
             f"each as one of {self.law.codes} codes at level {self.law.epsilon:.4g}."
         )
 
@@ -106,12 +102,12 @@ class SampledCoordinates(SubsetChannel):
             codes = np.empty((chosen.size, 1), dtype=self.layout.dtype)
             self.law.draw(chosen.ravel(), bits, codes)
             reports[rows, -k:] = codes.reshape(chosen.shape)
-            if not self._all_told:
+            if not self._reports_all:
                 reports[rows, :k] = which
         return reports[:, 0] if len(self.layout.states) == 1 else reports
 
     def unbias(self, reports: Any) -> Floats:
-        """Return b, n x dim, with E[b_i | truth_i] = truth_i; zero where a report tells nothing."""
+        """Return b, n x dim, with E[b_i | truth_i] = truth_i; zero where a report says nothing."""
         return self._spread_out(reports, self.bound * self.law.values)
 
     def noise_covariance(self, truth: Any) -> Floats:

@@ -21,8 +21,11 @@ from askance.arrays import Floats
 from askance.entropy.thresholds import RESOLUTION, log_ratio, shares_within
 from askance.errors import Unidentifiable
 
-MOST_ROUNDS = 16
-_MOST_PROPOSALS = 512  # of all rounds together, where nobody asked for more
+MOST_ROUNDS = 16  # at epsilon 50, the most there is, 8 are best
+# Of all rounds together, where nobody asked for more. Sixteen times as many take sixteen times as long, and would make
+# what a report is worth 0.4% larger at epsilon 4, 3% at 8 and 5 to 19% beyond.
+_MOST_PROPOSALS = 512
+# Powers of two and their halfway points: from 128 on m changes by less than 5% from one to the next.
 _SIZES = (4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 _GOOD_ENOUGH = 0.97  # of the largest m, for fewer proposals: time grows with their number, and m hardly
 
@@ -123,10 +126,10 @@ def _cheapest(epsilon: float) -> Selection:
                 odds = math.expm1(epsilon / rounds)
                 best = np.unique(np.geomspace(1, size // 2, 40).round().astype(np.int64))
                 mean = odds / (size + best * odds) * sums_of_largest(size, best)[0]
-                # The noise of an average over rounds shrinks with their root: that is what one report tells.
+                # The noise of an average over rounds shrinks with their root: that is what one report is worth.
                 found.append(
                     (math.sqrt(rounds) * mean.max(), Selection(epsilon, size, int(best[mean.argmax()]), rounds))
                 )
         rounds *= 2
-    enough = _GOOD_ENOUGH * max(told for told, _ in found)
-    return min((s for told, s in found if told >= enough), key=lambda s: (s.rounds * s.proposals, s.rounds))
+    enough = _GOOD_ENOUGH * max(worth for worth, _ in found)
+    return min((s for worth, s in found if worth >= enough), key=lambda s: (s.rounds * s.proposals, s.rounds))

@@ -19,7 +19,7 @@ class SubsetChannel(VectorChannel):
     @property
     @abstractmethod
     def _numbers(self) -> int:
-        """k, how many numbers a report tells."""
+        """k, how many numbers a report is about."""
 
     @property
     @abstractmethod
@@ -28,22 +28,22 @@ class SubsetChannel(VectorChannel):
 
     @property
     def _always(self) -> tuple[int, ...]:
-        """The coordinates that every report tells."""
+        """The coordinates that every report is about."""
         return ()
 
     @property
-    def _all_told(self) -> bool:
+    def _reports_all(self) -> bool:
         return self._numbers == self.dim
 
     @cached_property
     def layout(self) -> Fields:
         codes = (self._codes,) * self._numbers
-        return Fields(codes if self._all_told else (self.dim,) * self._numbers + codes)
+        return Fields(codes if self._reports_all else (self.dim,) * self._numbers + codes)
 
     def encode_reports(self, reports: Any, design: Any = None) -> Reports:
         """Check reports, or unpack those of a file."""
         checked = super().encode_reports(reports, design)
-        for a in range(1, 0 if self._all_told else self._numbers):
+        for a in range(1, 0 if self._reports_all else self._numbers):
             ascending = checked[:, a] > checked[:, a - 1]
             if not ascending.all():
                 raise InvalidInput(
@@ -54,7 +54,7 @@ class SubsetChannel(VectorChannel):
         return checked
 
     def inclusion(self) -> tuple[Floats, Floats]:
-        """Return the probability that a report tells number j, and that it tells both i and j."""
+        """Return the probability that a report is about number j, and that it is about both i and j."""
         free, others = self._numbers - len(self._always), self.dim - len(self._always)
         fixed = np.zeros(self.dim, dtype=bool)
         fixed[list(self._always)] = True
@@ -65,15 +65,15 @@ class SubsetChannel(VectorChannel):
         return single, both
 
     def _numbers_and_codes(self, reports: Reports) -> tuple[NDArray[np.int64], Reports]:
-        """Return which numbers checked reports tell, and their codes, both n x k."""
+        """Return which numbers checked reports are about, and their codes, both n x k."""
         k = self._numbers
         rows = reports.reshape(-1, len(self.layout.states))
-        if self._all_told:
+        if self._reports_all:
             return np.broadcast_to(np.arange(self.dim), rows.shape), rows
         return rows[:, :k].astype(np.int64), rows[:, k:]
 
     def _spread_out(self, reports: Any, values: Floats) -> Floats:
-        """Return n x dim: the value of a code over the probability that its number is told, zero where it is not."""
+        """Return n x dim: the value of a code over the probability that its number is reported, else zero."""
         which, codes = self._numbers_and_codes(self.encode_reports(reports))
         single, _ = self.inclusion()
         dense = np.zeros((len(codes), self.dim))

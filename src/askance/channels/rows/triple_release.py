@@ -1,10 +1,10 @@
 """Three bits about two coordinates: their squares and their product ([LM] section 7, the songs experiment).
 
-A pair i < j is drawn, and a bit is told about each of x_i^2, x_i x_j and x_j^2: rounded at random, then flipped, so
+A pair i < j is drawn, and a bit is reported about each of x_i^2, x_i x_j and x_j^2: rounded at random, then flipped, so
 that P(bit = 1) lies between 1 - q and q, with q / (1 - q) = e^t. What it costs:
 
 - on [0, 1] the truths (1, 1) and (0, 0) differ in all three bits: 3 t, exactly;
-- on [-1, 1] the product's bit is told about (1 + x_i x_j) / 2. The report (0, 1, 0) has its largest probability at
+- on [-1, 1] the product's bit is about (1 + x_i x_j) / 2. The report (0, 1, 0) has its largest probability at
   (0, 0), q^2 / 2: with |x_i x_j| = p it is at most (q - c p)^2 (1 + c p) / 2, c = 2 q - 1, which falls in p. Its
   smallest is (1 - q)^3, at (1, -1). That ratio, 2 t + log((1 + e^t) / 2), is the largest of all reports.
 
@@ -38,12 +38,13 @@ _UNIT = 1 << 9
 # Signed products are cut to multiples of 2^-50. Next to 0, where the report (0, 1, 0) is likeliest, a product that is
 # rounded up by a double's last digit would exceed the level, by a part in 10^17.
 _GRAIN = 2.0**50
-_EXP_BITS = 192
+_EXP_BITS = 192  # of e^budget after the point: a cost is a ratio of products of three numbers of 62 bits, 186 bits
+_DIGITS = 120  # of e^budget: its 22 digits before the point at most, and the 58 of 192 bits behind it
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TripleRelease(RowMechanism):
-    """Tell three noisy bits about the products of two coordinates of a row.
+    """Report three noisy bits about the products of two coordinates of a row.
 
     Parameters
     ----------
@@ -111,12 +112,8 @@ class TripleRelease(RowMechanism):
     def guarantee(self) -> Guarantee:
         one = self.bit.epsilon
         level = 2 * one + (log_ratio(RESOLUTION // 2, self.bit.low) if self.signed else one)
-        return Guarantee(
-            # A tight level is not above the asked one; its last digit as a double must not be either.
-            epsilon=min(level, self.epsilon) if self.calibration == "tight" else level,
-            protects=f"one row of {self.dim} numbers",
-            neighbours="any two rows within the public bounds",
-        )
+        # A tight level is not above the asked one; its last digit as a double must not be either.
+        return self._row_guarantee(min(level, self.epsilon) if self.calibration == "tight" else level)
 
     @property
     def range(self) -> tuple[float, float]:
@@ -128,7 +125,7 @@ class TripleRelease(RowMechanism):
 
     def describe(self) -> str:
         text = (
-            "Two of the numbers are drawn, and three bits are told, about their squares and their product, each "
+            "Two of the numbers are drawn, and three bits are reported, about their squares and their product, each "
             f"flipped with probability {self.bit.low / RESOLUTION:.4g}."
         )
         if self.calibration == "paper":
@@ -170,7 +167,7 @@ class TripleRelease(RowMechanism):
     def unbiased_products(self, reports: Any) -> Floats:
         """Return b, n x dim (dim + 1) / 2, with E[b | x] = x_i x_j in the order of ``np.triu_indices(dim)``.
 
-        What a report does not speak of is 0. A product is told by one pair, a square by every pair with its coordinate:
+        What a report is not about is 0. A product is reported by one pair, a square by every pair with its coordinate:
         each is divided by the probability of that.
         """
         codes = self.encode_reports(reports).astype(np.int64)
@@ -201,7 +198,7 @@ class TripleRelease(RowMechanism):
 def _least_low(costs: Callable[[int], tuple[int, int]], budget: Decimal) -> int:
     """Return the smallest threshold, in whole units, whose exact cost is within e^budget."""
     with localcontext() as context:
-        context.prec = 120
+        context.prec = _DIGITS
         allowed = int(budget.exp() * (1 << _EXP_BITS)) - 1
 
     def fits(low: int) -> bool:

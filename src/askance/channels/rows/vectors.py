@@ -12,12 +12,13 @@ import pyarrow as pa
 from askance.arrays import Floats
 from askance.channels.channel import Channel, Prepared, Truth, refuse_design
 from askance.channels.columns import NOT_ARROW
+from askance.channels.guarantee import Guarantee
 from askance.channels.layouts import Bits, Fields, Reports
 from askance.compiled import compiled
 from askance.entropy.bits import BitSource
 from askance.errors import InvalidInput
 
-LARGEST_EPSILON = 50.0
+LARGEST_EPSILON = 50.0  # odds of 5 * 10^21: whoever asks for more did not mean a level of privacy
 
 
 class NumberChannel(Channel):
@@ -115,6 +116,10 @@ class RowMechanism(NumberChannel):
     def limits(self) -> tuple[Floats, Floats]:
         low, high = self.range
         return np.full(self.dim, low), np.full(self.dim, high)
+
+    def _row_guarantee(self, epsilon: float) -> Guarantee:
+        protects, neighbours = f"one row of {self.dim} numbers", "any two rows within the public bounds"
+        return Guarantee(epsilon, protects=protects, neighbours=neighbours)
 
     def prepare(self, truth: Any) -> Prepared:
         """Return numbers inside the public range."""

@@ -28,7 +28,7 @@ from askance.errors import Unidentifiable
 # kappa, window and blank of many widths -> what is to be small
 Cost = Callable[[Floats, Floats, Floats], Floats]
 
-_DIGITS = 120
+_DIGITS = 120  # e^50 has 22 digits, (codes / width)^numbers as many again: far more are left than the 17 of a double
 # The numbers -1 and 1 are rounded to one of two starts. From 2 to T - 3 codes wide, some code lies in both windows of
 # the one and in none of the other, so that the level is attained, not only kept.
 _NARROWEST, _MARGIN = 2, 3
@@ -46,24 +46,24 @@ class WindowLaw:
         W, how many of them make a window.
     numbers : int
         k, how many numbers share one coin.
-    told : int
-        The coin: kappa in units of 2^-62.
+    coin : int
+        kappa, the probability that codes lie in their windows, in units of 2^-62.
     """
 
     codes: int
     width: int
     numbers: int
-    told: int
+    coin: int
 
     @cached_property
     def epsilon(self) -> float:
         """The exact level, rounded once, to the nearest double."""
-        apart = Fraction(self.told, RESOLUTION - self.told) * Fraction(self.codes, self.width) ** self.numbers
+        apart = Fraction(self.coin, RESOLUTION - self.coin) * Fraction(self.codes, self.width) ** self.numbers
         return log_of(1 + apart)
 
     @property
     def kappa(self) -> float:
-        return self.told / RESOLUTION
+        return self.coin / RESOLUTION
 
     @property
     def half_range(self) -> float:
@@ -118,13 +118,13 @@ def law_within(epsilon: float, codes: int, width: int, numbers: int) -> WindowLa
         context.prec = _DIGITS
         growth = growth_of(epsilon)
         apart = (Decimal(codes) / Decimal(width)) ** numbers
-        told = int(RESOLUTION * growth / (growth + apart))
-    if told == 0:
+        coin = int(RESOLUTION * growth / (growth + apart))
+    if coin == 0:
         raise Unidentifiable(
-            f"epsilon={epsilon:g} for {numbers} numbers at once, so small that the truth is never told",
+            f"epsilon={epsilon:g} for {numbers} numbers at once, so small that the truth is never reported",
             "a level at which reports depend on the truth",
         )
-    return WindowLaw(codes, width, numbers, told)
+    return WindowLaw(codes, width, numbers, coin)
 
 
 def least_cost(epsilon: float, codes: int, numbers: int, cost: Cost) -> tuple[float, int]:

@@ -31,9 +31,9 @@ _COARSE_WINDOW = 16  # in a narrower window, rounding to codes would add more th
 class WindowRelease(SubsetChannel):
     """Report k of the numbers of a row, each as a code in a window around it, or all as uniform codes.
 
-    One coin decides for all k numbers whether their codes tell anything, so that the product of two codes is told with
-    the same probability as a single one. That makes second moments, and with them regressions, much more precise than
-    numbers hidden one by one.
+    One coin decides for all k numbers whether their codes lie near the truth, so that the product of two codes does so
+    with the same probability as a single one. That makes second moments, and with them regressions, much more precise
+    than numbers hidden one by one.
 
     Parameters
     ----------
@@ -42,9 +42,9 @@ class WindowRelease(SubsetChannel):
     epsilon : float
         The level of the whole row.
     k : int, optional
-        How many numbers a report tells. By default the one for which the products of two numbers are most precise.
+        How many numbers a report is about. By default the one for which the products of two numbers are most precise.
     always : int or tuple of int
-        Coordinates that every report tells, such as the outcome of a regression. The others are drawn at random.
+        Coordinates that every report is about, such as the outcome of a regression. The others are drawn at random.
 
     Examples
     --------
@@ -70,14 +70,14 @@ class WindowRelease(SubsetChannel):
     def __post_init__(self) -> None:
         dim, epsilon = checked_dim(self.dim), checked_epsilon(self.epsilon)
         always = _checked_always(self.always, dim)
-        # Every pair of numbers must be told by some reports.
+        # Every pair of numbers must be in some reports.
         fewest = len(always) + 2 if dim - len(always) >= 2 else dim
         if self.k is None:
             chosen = min(range(fewest, dim + 1), key=lambda k: _mean_variance(dim, len(always), epsilon, k))
         else:
             chosen = _checked_k(self.k, fewest, dim)
         vars(self).update(dim=dim, epsilon=epsilon, k=chosen, always=always)
-        _ = self.law  # an epsilon at which nothing is told is refused now, not when reports are drawn
+        _ = self.law  # an epsilon at which reports say nothing is refused now, not when reports are drawn
 
     @cached_property
     def law(self) -> WindowLaw:
@@ -102,16 +102,12 @@ class WindowRelease(SubsetChannel):
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        return Guarantee(
-            epsilon=self.law.epsilon,
-            protects=f"one row of {self.dim} numbers",
-            neighbours="any two rows within the public bounds",
-        )
+        return self._row_guarantee(self.law.epsilon)
 
     def describe(self) -> str:
         law = self.law
         which = (
-            f"All {self.dim} numbers" if self._all_told else f"{law.numbers} of {self.dim} numbers, drawn at random,"
+            f"All {self.dim} numbers" if self._reports_all else f"{law.numbers} of {self.dim} numbers, drawn at random,"
         )
         return (
             f"{which} are each reported as one of {law.codes} codes: with probability {law.kappa:.3g} all of them "
@@ -126,20 +122,20 @@ class WindowRelease(SubsetChannel):
         for rows in row_blocks(len(values), k):
             count = rows.stop - rows.start
             which = subsets(count, k, self.dim, self._always, bits)
-            in_window = coins(law.told, count, bits)
+            in_window = coins(law.coin, count, bits)
             report_windows(values[rows], which, in_window, law.codes, law.width, bits, reports[rows])
         return reports[:, 0] if len(self.layout.states) == 1 else reports
 
     # -- the learner's side --------------------------------------------------------------------------
 
     def unbias(self, reports: Any) -> Floats:
-        """Return b, n x dim, with E[b_i | truth_i] = truth_i; zero where a report tells nothing."""
+        """Return b, n x dim, with E[b_i | truth_i] = truth_i; zero where a report says nothing."""
         return self._spread_out(reports, self.law.values / self.law.kappa)
 
     def unbiased_products(self, reports: Any) -> Floats:
         """Return b, n x dim (dim + 1) / 2, with E[b | truth z] = z_i z_j for i <= j.
 
-        The pairs are in the order of ``np.triu_indices(dim)``; zero where a report does not tell both.
+        The pairs are in the order of ``np.triu_indices(dim)``; zero where a report is not about both.
         """
         which, codes = self._numbers_and_codes(self.encode_reports(reports))
         values = self.law.values[codes]
@@ -169,7 +165,7 @@ class WindowRelease(SubsetChannel):
     def product_sums(self, reports: Any, weights: Any = None) -> tuple[float, float, Floats, Floats]:
         """Return the sums of w, w^2, w b and (w b)^2 over reports, where b = [unbias, unbiased_products].
 
-        Each report costs as many steps as it tells pairs, however many numbers a row has.
+        Each report costs as many steps as it has pairs, however many numbers a row has.
         """
         rows, law = self._shaped(reports), self.law
         weight = np.empty(0) if weights is None else _checked_weights(weights, len(rows))
@@ -223,8 +219,8 @@ def _cost(k: int) -> Cost:
     """The variance of an unbiased product of two numbers of typical size, or of the only number."""
 
     def of_products(kappa: Floats, window: Floats, blank: Floats) -> Floats:
-        told = TYPICAL_SQUARE + window
-        return (kappa * (told * told) + (1 - kappa) * (blank * blank)) / (kappa * kappa)
+        in_window = TYPICAL_SQUARE + window
+        return (kappa * (in_window * in_window) + (1 - kappa) * (blank * blank)) / (kappa * kappa)
 
     def of_one(kappa: Floats, window: Floats, blank: Floats) -> Floats:
         return (kappa * (TYPICAL_SQUARE + window) + (1 - kappa) * blank) / (kappa * kappa)
@@ -235,7 +231,7 @@ def _cost(k: int) -> Cost:
 def _mean_variance(dim: int, always: int, epsilon: float, k: int) -> float:
     """The variance of an unbiased product, in the mean over all pairs of different numbers."""
     free, others = k - always, dim - always
-    # How many pairs there are, and how many reports it takes until one tells such a pair: both always told, one, none.
+    # How many pairs there are, and how many reports it takes until one has such a pair: both always in, one, none.
     kinds = [
         (math.comb(always, 2), 1.0),
         (always * others, others / max(free, 1)),
@@ -262,7 +258,7 @@ def _checked_k(k: Any, fewest: int, dim: int) -> int:
         raise InvalidInput(
             f"k={k!r}",
             wanted,
-            "A report must be able to tell any two numbers. SampledCoordinates also reports single ones.",
+            "A report must be able to hold any two numbers. SampledCoordinates also reports single ones.",
         )
     return int(k)
 

@@ -25,12 +25,14 @@ from askance.planning.auditing.cell_tests import binomial_p_values, most_reveali
 from askance.planning.auditing.clopper_pearson import limits, sure_level
 from askance.planning.auditing.exact_noise import exact_law_level, exact_normal_level, normal_shift
 
-_WORK = 1 << 24  # reports on single attributes, where nobody says how many rows
-_SLOW_WORK = 20_000  # where each is drawn without floating point
-_ROWS = (400, 1_000_000)
-_FEWEST_ROWS = 100
-_AT_ONCE = 1 << 22
-_LARGEST_TABLE = 1 << 18
+# Reports on single attributes, where nobody says how many rows: a few seconds' worth, fewer where each is drawn
+# without floating point.
+_WORK, _SLOW_WORK = 1 << 24, 20_000
+_ROWS = (400, 1_000_000)  # at least and at most, then: 400 show a flip that is off by a tenth
+_FEWEST_ROWS = 100  # that a user may ask for
+_AT_ONCE = 1 << 22  # 32 MB of reports as doubles
+_LARGEST_TABLE = 1 << 18  # cells, of 512 states: of more, each would be seen too seldom to be tested
+_FAR_APART = 10  # sizes of the noise between truths and the middle, where no bounds say how far apart they may be
 
 
 class Finding(NamedTuple):
@@ -193,7 +195,7 @@ class _States(_Seen):
 class _Noise(_Seen):
     def __init__(self, law: NoiseCoordinate, columns: NDArray[np.intp]) -> None:
         self.law, self.columns = law, columns
-        low, high = law.bounds or (-10 * law.size, 10 * law.size)
+        low, high = law.bounds or (-_FAR_APART * law.size, _FAR_APART * law.size)
         self.truths = np.array([low, high])
         self.noise: list[NDArray[np.float64]] = []
         self.above, self.each = np.zeros(2, np.int64), np.zeros(2, np.int64)

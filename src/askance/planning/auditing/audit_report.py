@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 from askance.channels.alphabet import Label
 
-_MOST_FAULTS_SHOWN = 5
-_AGREE = 1e-9
+_MOST_FAULTS_SHOWN = 5  # the rest is counted: the first say what is wrong
+_AGREE = 1e-9  # a level that is worked out in two ways differs by less: by rounding
 
 
 @dataclass(frozen=True)

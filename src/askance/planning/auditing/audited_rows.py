@@ -10,7 +10,7 @@ from askance.arrays import Floats
 from askance.channels.layouts import Reports
 from askance.channels.rows.vectors import NumberChannel
 
-_RANDOM_TRUTHS = 2
+_RANDOM_TRUTHS = 2  # so that a channel which is right for extreme rows only is noticed
 _MOST_BINS = 256  # a finer look would need more draws to learn from than it gains
 
 

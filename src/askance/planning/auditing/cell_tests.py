@@ -10,6 +10,8 @@ from askance.planning.auditing.clopper_pearson import limits
 
 Table = NDArray[np.int64]
 
+_POWER = 0.99  # the probability with which what is called detectable would be noticed
+
 
 def enumerated_epsilon(counts: Table) -> float:
     """Return the exact level of a table of counts, reports x truths, in exact integer arithmetic."""
@@ -48,5 +50,5 @@ def detectable(expected: NDArray[np.float64], each: int, level: float) -> float:
     from scipy.special import ndtri
 
     spread = float(np.sqrt(expected * (1 - expected)).max() / math.sqrt(each))
-    once = -math.log(0.01) / each  # what should never happen is noticed when it happens once
-    return max(once, float((-ndtri(level / 2) + ndtri(0.99)) * spread))
+    once = -math.log(1 - _POWER) / each  # what should never happen is noticed when it happens once
+    return max(once, float((-ndtri(level / 2) + ndtri(_POWER)) * spread))

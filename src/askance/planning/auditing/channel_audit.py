@@ -1,6 +1,6 @@
 """Auditing a channel: is the privacy that it promises the privacy that it gives?
 
-Three looks, each independent of the channel's own arithmetic:
+Three checks, each independent of the channel's own arithmetic:
 
 1. *enumeration*: epsilon from the integer counts, with Python integers and exact fractions;
 2. *every cell*: reports are drawn through ``privatize``, with the entropy that protects real answers, and the
@@ -11,9 +11,8 @@ Three looks, each independent of the channel's own arithmetic:
 All tests together raise a false alarm with probability at most the stated error rate: half of it is shared by the
 cells (Bonferroni), half by the bounds.
 
-Channels for numbers have too many reports for a table; how they are looked at is in
-``number_audit``. Attributes that are hidden one by one are looked at one by one, in
-``attribute_audit``.
+Channels for numbers have too many reports for a table: see ``number_audit``. Attributes that are hidden one by one are
+checked one by one: see ``attribute_audit``.
 """
 
 import math
@@ -39,9 +38,10 @@ from askance.planning.auditing.cell_tests import enumerated_epsilon as enumerate
 from askance.planning.auditing.clopper_pearson import sure_level
 from askance.planning.auditing.number_audit import audit_numbers
 
-_DRAWS = 1_000_000
-_DRAWS_AT_ONCE = 1 << 20
-_AGREE = 1e-9
+_DRAWS = 1_000_000  # they show an error of 0.004 in a probability of Warner's design, within a second
+_EACH = 20  # draws of every truth under every design, at least
+_DRAWS_AT_ONCE = 1 << 20  # a few megabytes of answers, reports and codes
+_AGREE = 1e-9  # what is worked out in two ways differs by less: by rounding
 
 
 def audit(
@@ -111,9 +111,9 @@ def _(channel: FiniteLaw | DesignPerRow, draws: int | None, error_rate: float) -
     designs = channel.designs
     draws = _DRAWS if draws is None else draws
     cells_of_truths = len(designs) * len(channel.classes)
-    if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 20 * cells_of_truths:
+    if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < _EACH * cells_of_truths:
         raise InvalidInput(
-            f"draws={draws!r}", f"a whole number, at least {20 * cells_of_truths}: 20 for each truth and design"
+            f"draws={draws!r}", f"a whole number, at least {_EACH * cells_of_truths}: {_EACH} for each truth and design"
         )
     halves = _draw(channel, designs, int(draws) // cells_of_truths)
     cells = sum(design.counts.size for design in designs.values())

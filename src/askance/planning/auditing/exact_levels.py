@@ -104,10 +104,10 @@ def _(channel: TripleRelease) -> Extremes:
     values = [Fraction(step, 2) for step in range(-2 if channel.signed else 0, 3)]
     found: dict[tuple[int, ...], list[Fraction]] = {}
     for a, b in product(values, values):
-        told = (a * a, (1 + a * b) / 2 if channel.signed else a * b, b * b)
+        fractions = (a * a, (1 + a * b) / 2 if channel.signed else a * b, b * b)
         for report in product((0, 1), repeat=3):
             chance = Fraction(1)
-            for bit, fraction in zip(report, told, strict=True):
+            for bit, fraction in zip(report, fractions, strict=True):
                 one = (channel.bit.low + fraction * channel.bit.span) / RESOLUTION
                 chance *= one if bit else 1 - one
             found.setdefault(report, []).append(chance)
@@ -120,9 +120,9 @@ def _bit(bit: NoisyBit) -> Extremes:
 
 def _window(law: WindowLaw) -> Extremes:
     """All codes inside the windows of one truth, and some outside those of another."""
-    told = Fraction(law.told, RESOLUTION)
-    anywhere = (1 - told) / law.codes**law.numbers
-    return Extremes(told / law.width**law.numbers + anywhere, anywhere)
+    kappa = Fraction(law.coin, RESOLUTION)
+    anywhere = (1 - kappa) / law.codes**law.numbers
+    return Extremes(kappa / law.width**law.numbers + anywhere, anywhere)
 
 
 def _number(law: NumberLaw) -> Extremes:

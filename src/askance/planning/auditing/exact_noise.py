@@ -10,6 +10,13 @@ from askance.channels.attributes.coordinate_law import FiniteCoordinate
 from askance.channels.attributes.noise_law import GaussianCoordinate, LaplaceCoordinate, NoiseCoordinate
 from askance.planning.auditing.cell_tests import enumerated_epsilon
 
+_GRID = 10_001  # places where the log-ratio of Laplace densities is looked up; it is constant beyond both truths
+_HALVINGS = 60  # of an interval, until it is as narrow as the digits of a double
+_NO_MORE = 38.0  # standard deviations: the normal density beyond is below the smallest double
+# Where the integral is cut, so that no piece is so wide that the integrand's bulk is overlooked; the last ends beyond
+# both tails.
+_PIECES = ((0.0, 1.0), (1.0, 4.0), (4.0, 12.0), (12.0, 40.0), (40.0, 80.0))
+
 
 @singledispatch
 def exact_law_level(law: Any) -> float:
@@ -38,7 +45,7 @@ def _(law: LaplaceCoordinate) -> float:
     shift, standard = _shift(law), LaplaceCoordinate(1.0)
     if math.isinf(shift):
         return math.inf
-    at = np.linspace(-shift - 5, shift + 5, 10_001)
+    at = np.linspace(-shift - 5, shift + 5, _GRID)
     return float(np.max(np.abs(standard.log_density(at) - standard.log_density(at - shift))))
 
 
@@ -71,7 +78,7 @@ def exact_normal_level(shift: float, delta: float) -> float:
     low, high = 0.0, 1.0
     while _delta(shift, high) > delta:
         low, high = high, 2 * high
-    for _ in range(60):
+    for _ in range(_HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if _delta(shift, middle) > delta else (low, middle)
     return high
@@ -82,15 +89,12 @@ def _delta(shift: float, epsilon: float) -> float:
     from scipy.integrate import quad
 
     start = epsilon / shift - shift / 2
-    if start > 38:
+    if start > _NO_MORE:
         return 0.0
 
     def surplus(z: float) -> float:
         return math.exp(-0.5 * z * z) * -math.expm1(epsilon - shift * z - 0.5 * shift * shift)
 
-    begin = max(start, -38.0)
+    begin = max(start, -_NO_MORE)
     area = sum(quad(surplus, begin + a, begin + b, epsabs=0, epsrel=1e-10, limit=200)[0] for a, b in _PIECES)
     return float(area / math.sqrt(2 * math.pi))
-
-
-_PIECES = ((0.0, 1.0), (1.0, 4.0), (4.0, 12.0), (12.0, 40.0), (40.0, 80.0))

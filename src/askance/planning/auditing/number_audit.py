@@ -1,6 +1,6 @@
 """Auditing a channel for numbers: rows, vectors, or one number within public bounds.
 
-Three looks, as for finite channels:
+Three checks, as for finite channels:
 
 1. *exact*: epsilon from the whole numbers that the mechanism draws with (``exact_levels``);
 2. *every mean*: reports are drawn through ``privatize`` for several truths, and the mean of each unbiased estimate is
@@ -31,14 +31,18 @@ from askance.planning.auditing.audited_rows import AuditedRows
 from askance.planning.auditing.clopper_pearson import limits, sure_level
 from askance.planning.auditing.exact_levels import exact_level
 
-_MOST_DRAWS, _FEWEST_DRAWS = 1_000_000, 1_000
-_WORK = 60_000_000  # numbers to draw or make where nobody says how many reports: a few seconds
-_NUMBERS_AT_ONCE = 1 << 22
+# Where nobody says how many reports: so many numbers are drawn or made, in a few seconds; for a million reports at
+# most, as for finite channels, and ten thousand at least.
+_WORK, _MOST_DRAWS, _SOME_DRAWS = 60_000_000, 1_000_000, 10_000
+_FEWEST_DRAWS = 1_000  # a quarter is for learning: with fewer, hardly a bin would be seen twice
+_NUMBERS_AT_ONCE = 1 << 22  # 32 MB of estimates
+_FEWEST_AT_ONCE = 64  # rows, however many numbers each has
+_FOR_THE_USUAL = 1000  # reports whose median is what most of them say of a quantity
 _ENOUGH = 30  # reports that tell a quantity: with fewer, it is not known how far apart its estimates may lie
 _SOME = 5  # the same for the scale: a report of each quantity that is part of it must have been seen
 _POWER = 1.645  # 2.33 standard errors, in units of sqrt(2): a normal estimate is lower with probability 0.01
-_THRESHOLDS = 200
-_A_HAIR = 1e-9
+_THRESHOLDS = 200  # that are tried for an event: from one to the next, the reports beyond it grow by 7% at most
+_A_HAIR = 1e-9  # of the largest score: rounding makes equal scores differ by less
 _SCALE = "the scale of all estimates"
 
 
@@ -46,7 +50,7 @@ def audit_numbers(channel: NumberChannel, draws: Any, error_rate: float) -> Numb
     """Check a channel for numbers; see :func:`askance.audit`."""
     rows = AuditedRows(channel)
     if draws is None:
-        draws = max(10_000, min(_MOST_DRAWS, _WORK // rows.work))
+        draws = max(_SOME_DRAWS, min(_MOST_DRAWS, _WORK // rows.work))
     if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < _FEWEST_DRAWS:
         raise InvalidInput(f"draws={draws!r}", f"a whole number, at least {_FEWEST_DRAWS}")
     exact = exact_level(channel)
@@ -93,7 +97,7 @@ def audit_numbers(channel: NumberChannel, draws: Any, error_rate: float) -> Numb
 def _drawn(rows: AuditedRows, truths: list[str], draws: int) -> Iterator[tuple[str, Reports]]:
     """Draw reports for some truths, which alternate from row to row as they would among real respondents."""
     each = -(-draws // len(truths))
-    at_once = max(64, _NUMBERS_AT_ONCE // (len(truths) * max(len(rows.channel.estimated), len(rows.bins))))
+    at_once = max(_FEWEST_AT_ONCE, _NUMBERS_AT_ONCE // (len(truths) * max(len(rows.channel.estimated), len(rows.bins))))
     truth = np.array([rows.truths[name] for name in truths])
     for start in range(0, each, at_once):
         rounds = min(at_once, each - start)
@@ -132,7 +136,7 @@ class _Means:
         estimates = self.rows.channel.estimates(reports)
         scales = estimates @ self._weights.T
         if self._usual is None:  # what most reports say about a quantity that few of them tell
-            self._usual = np.sort(estimates[:1000], axis=0)[len(estimates[:1000]) // 2]
+            self._usual = np.sort(estimates[:_FOR_THE_USUAL], axis=0)[min(len(estimates), _FOR_THE_USUAL) // 2]
         self._told += (estimates != self._usual).sum(axis=0)
         self._lowest = np.minimum(self._lowest, np.concatenate([estimates.min(axis=0), scales.min(axis=0)]))
         self._highest = np.maximum(self._highest, np.concatenate([estimates.max(axis=0), scales.max(axis=0)]))

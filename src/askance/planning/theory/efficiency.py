@@ -26,7 +26,7 @@ Unbiasing = Literal["pseudo-inverse", "least-variance"]
 
 # Information below this fraction of what the truth itself carries is rounding error, not information.
 _NO_INFORMATION = 1e-24
-_SINGULAR = 1e-12
+_SINGULAR = 1e-12  # of features on one scale: below it, some combination of them is constant but for rounding
 
 
 def family_law(features: ArrayLike, theta: ArrayLike) -> Floats:

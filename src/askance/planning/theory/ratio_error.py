@@ -25,6 +25,8 @@ from askance.arrays import Floats
 from askance.errors import InvalidInput, Unidentifiable
 
 _ROWS_A_FEATURE = 5  # at least, for a covariance that is worth inverting
+_SAME_BAGS = 1e-10  # proportions that differ by less than the root of this, 1e-5, do not differ
+_A_HAIR = 1e-9  # of the mean variance, or of the largest distance: what rounding leaves where there is none
 _FAINT = 0.2  # of a squared distance: what at least is taken for signal, not chance
 
 
@@ -53,8 +55,8 @@ def expected_ratio_error(proportions: Floats, sizes: Floats, noise: Floats, apar
     Examples
     --------
     >>> P = np.array([[0.9, 0.1], [0.1, 0.9]])
-    >>> told = expected_ratio_error(P, np.array([500.0, 500.0]), np.zeros((2, 2, 2)), equally_apart(2, 2.0), 1000)
-    >>> round(told.total, 3), told.noise
+    >>> error = expected_ratio_error(P, np.array([500.0, 500.0]), np.zeros((2, 2, 2)), equally_apart(2, 2.0), 1000)
+    >>> round(error.total, 3), error.noise
     (0.04, 0.0)
     """
     classes = proportions.shape[1]
@@ -63,7 +65,7 @@ def expected_ratio_error(proportions: Floats, sizes: Floats, noise: Floats, apar
     weighted = proportions * sizes[:, None]
     information = proportions.T @ weighted
     if (
-        np.linalg.matrix_rank(information / sizes.sum(), tol=1e-10) < classes
+        np.linalg.matrix_rank(information / sizes.sum(), tol=_SAME_BAGS) < classes
         or np.linalg.matrix_rank(gram) < classes - 1
     ):
         raise Unidentifiable("bags or classes that cannot be told apart", "proportions that differ in every direction")
@@ -72,8 +74,8 @@ def expected_ratio_error(proportions: Floats, sizes: Floats, noise: Floats, apar
     sampled = (1 / new_rows + float(np.trace(inverse @ mixtures))) * np.linalg.inv(gram)
     lever = weighted @ inverse  # a = lever theta
     weights = np.einsum("jk,kl,jl->j", lever, mixtures, lever)
-    told = basis.T @ np.einsum("j,jkl->kl", weights, noise) @ basis
-    return RatioError(*(_mean_size(basis @ part @ basis.T) for part in (sampled + told, sampled, told)))
+    noisy = basis.T @ np.einsum("j,jkl->kl", weights, noise) @ basis
+    return RatioError(*(_mean_size(basis @ part @ basis.T) for part in (sampled + noisy, sampled, noisy)))
 
 
 def sum_zero_basis(classes: int) -> Floats:
@@ -108,14 +110,14 @@ def measured_apart(X: Any, codes: NDArray[Any], classes: int) -> Floats:
     if not within.any():
         raise InvalidInput("features that are constant in every class", "features that vary")
     width = len(within)
-    within += 1e-9 * np.trace(within) / width * np.eye(width)
+    within += _A_HAIR * np.trace(within) / width * np.eye(width)
     centred = means - means.mean(axis=0)
     seen = np.asarray(centred @ np.linalg.solve(within, centred.T))
     level = np.eye(classes) - 1 / classes
     chance = width * level @ np.diag(1 / np.bincount(codes, minlength=classes)) @ level
     basis = sum_zero_basis(classes)
     values, axes = np.linalg.eigh(basis.T @ seen @ basis)
-    if values[0] <= 1e-9 * max(values[-1], 1e-300):
+    if values[0] <= _A_HAIR * max(values[-1], np.finfo(float).tiny):
         raise Unidentifiable(
             f"{features.shape[1]} features in which some of {classes} classes have the same mean",
             "features that tell all classes apart",

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from askance.arrays import Floats
+from askance.channels.probabilities import checked_probabilities
 from askance.channels.rows.vectors import VectorChannel
 from askance.errors import InvalidInput
 
@@ -41,7 +42,7 @@ def response_loss(channel: VectorChannel, truths: ArrayLike, law: ArrayLike | No
         )
     if law is None:
         return channel.noise_covariance(inside)
-    weights = checked_law(law, len(inside))
+    weights = checked_probabilities(law, len(inside), "a law", "truth")
     loss: Floats = np.zeros((channel.dim, channel.dim))
     for row, weight in zip(inside, weights, strict=True):
         loss += weight * channel.noise_covariance(row[None])
@@ -80,7 +81,7 @@ def coordinate_release_loss(phi: ArrayLike, law: ArrayLike, q: float) -> Floats:
             "zeros and ones, for which the theorem is stated",
             "For numbers in between use response_loss, which counts their rounding too.",
         )
-    weights = checked_law(law, features.shape[1])
+    weights = checked_probabilities(law, features.shape[1], "a law", "truth")
     d = len(features)
     chosen = d * np.diag(features**2 @ weights) - (features * weights) @ features.T
     loss: Floats = d * flip_variance(q) * np.eye(d) + chosen
@@ -110,13 +111,3 @@ def flip_variance(q: float) -> float:
     if not 0.5 < q <= 1:
         raise InvalidInput(f"q={q!r}", "the probability of keeping a bit: above 1/2, at most 1")
     return q * (1 - q) / (2 * q - 1) ** 2
-
-
-def checked_law(law: ArrayLike, truths: int) -> Floats:
-    """Return probabilities, one for each truth, or say what is wrong."""
-    weights = np.asarray(law, dtype=float)
-    if weights.shape != (truths,):
-        raise InvalidInput(f"a law of shape {weights.shape}", f"{truths} probabilities, one for each truth")
-    if not np.all(np.isfinite(weights)) or weights.min() < 0 or abs(weights.sum() - 1) > 1e-9:
-        raise InvalidInput(f"a law that sums to {weights.sum():g}", "probabilities that sum to 1")
-    return weights
