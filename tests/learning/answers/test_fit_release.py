@@ -150,7 +150,7 @@ def test_designs_come_from_a_column(survey):
         ({"formula": "cheated"}, "a question, ~ and covariates"),
         ({"formula": "cheated ~ nonsense(age)"}, "nonsense"),
         ({"formula": "cheated ~ np.log(age - 30)"}, "not finite|null values"),
-        ({"formula": "cheated ~ age", "question": "stole"}, "the same question in both"),
+        ({"formula": "cheated ~ age", "question": "stole"}, "no question 'stole'"),
         ({"features": ["school"]}, "C\\(school\\)"),
         ({"features": ["heigth"]}, "no column 'heigth'"),
         ({"features": ["age"], "weight": "mass"}, "no column 'mass'"),

@@ -13,21 +13,19 @@ from askance.arrays import Floats
 from askance.channels.base import LabelChannel
 from askance.channels.labels.design_per_row import DesignPerRow
 from askance.channels.labels.finite import Identity
-from askance.engines.base import Engine, running
+from askance.engines.base import Engine
 from askance.engines.local.engine import LocalEngine
 from askance.engines.sources import ArraySource, RecordSource
 from askance.errors import AskanceWarning, InvalidInput
 from askance.learning.answers.softmax_fit import SoftmaxFit, SoftmaxProblem
 from askance.learning.face.base_learner import check_base_learner, learner_name
 from askance.learning.face.classes import class_array
-from askance.learning.face.formula import Formula, FormulaColumns
 from askance.learning.face.linear_classifier import LinearClassifier
 from askance.learning.face.linear_parameters import parameter_names
-from askance.learning.face.release_records import FeatureReader, NumericColumns, checked_columns, records_of
+from askance.learning.face.release_records import records_of
+from askance.learning.face.release_regression import RegressionTerms, ReleaseRegression
 from askance.learning.face.requested_ridge import checked_ridge
 from askance.learning.face.scoring import Of, accuracy_from_reports, accuracy_on_truth, asks_for_truth
-from askance.releases.header import Question
-from askance.releases.reading import open_release
 from askance.releases.release import Release
 from askance.reports.summary import Summary, summarise
 from askance.solvers.em import class_probabilities, expectation_maximisation
@@ -35,7 +33,7 @@ from askance.solvers.softmax import symmetric
 from askance.statistics.base import Records
 
 
-class IndirectClassifier(LinearClassifier):
+class IndirectClassifier(ReleaseRegression, LinearClassifier):
     """Logistic or softmax regression from reports instead of labels.
 
     Parameters
@@ -136,48 +134,9 @@ class IndirectClassifier(LinearClassifier):
         weighted = weights is not None
         return self._fit_source(source, channel, LocalEngine(), list(map(str, names)), self.fit_intercept, weighted)
 
-    def fit_release(
-        self,
-        release: Any,
-        engine: str | Engine = "local",
-        *,
-        question: str | None = None,
-        formula: str | Formula | None = None,
-        features: Sequence[str] | None = None,
-        weight: str | None = None,
-    ) -> Self:
-        """Fit to a release, which knows its own channel; the data may be larger than memory.
-
-        Parameters
-        ----------
-        release : path or Release
-        engine : "local", "dask", "spark" or an engine
-            Where the sums run; "dask:ADDRESS" and "spark:MASTER" name a cluster.
-        question : str, optional
-            Which question, if the release has several and no formula names one.
-        formula : str or Formula, optional
-            Such as ``"cheated ~ age + C(school)"``.
-        features : names of numeric columns, optional
-            Instead of a formula; all covariates if neither is given.
-        weight : name of a column of sample weights, optional
-        """
-        self._check_parameters()
-        if self.base_estimator is not None:
-            raise InvalidInput("fit_release with a base_estimator", "base_estimator=None", "Use fit(X, reports).")
-        release = open_release(release, Release)
-        with running(engine) as where:
-            return self._fit_release(where, release, question, formula, features, weight)
-
-    def _fit_release(
-        self,
-        engine: Engine,
-        release: Release,
-        question: str | None,
-        formula: str | Formula | None,
-        features: Sequence[str] | None,
-        weight: str | None,
-    ) -> Self:
-        asked, reader, intercept = self._read_as(release, engine, question, formula, features, weight)
+    def _fit_releases(self, releases: Sequence[Release], terms: RegressionTerms, engine: Engine) -> Self:
+        (release,) = releases
+        asked = terms.asked(release)
         channel = asked.label_channel
         if self.channel is not None and as_channel(self.channel) != channel:
             raise InvalidInput(
@@ -185,36 +144,12 @@ class IndirectClassifier(LinearClassifier):
                 "the release's own channel",
                 "Leave channel=None: a release says how its answers were hidden.",
             )
-        source = records_of(release, asked, reader, weight)
+        reader = terms.reader(release, engine)
+        source = engine.cache(records_of(release, asked, reader, terms.weight))
         self.feature_names_in_ = np.array(reader.names, dtype=object)
         self.n_features_in_ = len(reader.names)
-        held, names = engine.cache(source), list(reader.names)
-        return self._fit_source(held, channel, engine, names, intercept, weight is not None)
-
-    def _read_as(
-        self,
-        release: Release,
-        engine: Engine,
-        question: str | None,
-        formula: str | Formula | None,
-        features: Sequence[str] | None,
-        weight: str | None,
-    ) -> tuple[Question, FeatureReader, bool]:
-        """Which question, which features, and whether there is an intercept."""
-        if formula is None:
-            asked = release.question(question)
-            columns = (
-                features if features is not None else [c.name for c in release.header.covariates if c.name != weight]
-            )
-            return asked, NumericColumns(checked_columns(release, columns)), self.fit_intercept
-        parsed = Formula.of(formula)
-        if question not in (None, parsed.left):
-            raise InvalidInput(
-                f"the question {question!r} and the formula {str(parsed)!r}", "the same question in both"
-            )
-        asked = release.question(parsed.left)
-        made = FormulaColumns.learn(parsed, release, engine)
-        return asked, made, made.intercept and self.fit_intercept
+        intercept = reader.intercept and self.fit_intercept
+        return self._fit_source(source, channel, engine, list(reader.names), intercept, terms.weight is not None)
 
     def _fit_source(
         self,

@@ -23,6 +23,8 @@ from askance.learning.face.release_records import FeatureReader as FeatureReader
 from askance.learning.face.release_records import NumericColumns as NumericColumns
 from askance.learning.face.release_records import checked_columns as checked_columns
 from askance.learning.face.release_records import records_of as records_of
+from askance.learning.face.release_regression import RegressionTerms as RegressionTerms
+from askance.learning.face.release_regression import ReleaseRegression as ReleaseRegression
 from askance.learning.face.requested_ridge import checked_ridge as checked_ridge
 from askance.learning.face.saving import ESTIMATORS as ESTIMATORS
 from askance.learning.face.saving import JsonModel as JsonModel

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +27,10 @@ class FeatureReader(Protocol):
     def names(self) -> Sequence[str]:
         """The names of the features."""
 
+    @property
+    def intercept(self) -> bool:
+        """Whether an intercept belongs to them."""
+
     def matrix(self, table: pa.Table) -> NDArray[np.float64]:
         """Features of a table, n x d."""
 
@@ -36,6 +40,7 @@ class NumericColumns:
     """Numeric columns, taken as they are."""
 
     columns: tuple[str, ...]
+    intercept: ClassVar[bool] = True
 
     @property
     def names(self) -> tuple[str, ...]:
