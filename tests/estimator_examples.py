@@ -68,7 +68,7 @@ def indirect_regressor():
 
     rng, X, _ = people(4000)
     outcome = np.clip(0.5 * X[:, 0] + 0.1 * rng.normal(size=len(X)), -2, 2)
-    channel = ask.PrivateNumber((-2.0, 2.0), epsilon=4.0)
+    channel = ask.PrivateNumber(-2.0, 2.0, epsilon=8.0)
     reports = channel.simulate(outcome, rng)
     header = Header((Question("y", channel),), (Covariate("a"), Covariate("b")))
     release = ask.Release.from_table({"y": reports, "a": X[:, 0], "b": X[:, 1]}, header)

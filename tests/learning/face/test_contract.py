@@ -17,6 +17,7 @@ from estimator_examples import EXAMPLES
 HAVE_THE_FACE = [  # the others follow
     "CountTagger",
     "IndirectClassifier",
+    "IndirectRegressor",
     "MeanOperatorClassifier",
     "Prevalence",
     "SpreadClassifier",

@@ -1,5 +1,6 @@
 """Linear regression on hidden rows and hidden outcomes: right on average, with intervals that cover."""
 
+import json
 import warnings
 
 import numpy as np
@@ -11,7 +12,8 @@ from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import askance as ask
-from askance.learning.numbers.moment_regression import fit_moments
+from askance.learning.numbers.moment_regression import regress_moments
+from askance.releases import Header, Question
 
 BOUNDS = {"a": (-3.0, 3.0), "b": (-3.0, 3.0), "y": (-6.0, 6.0)}
 TRUTH = np.array([1.0, 0.5, -1.0])
@@ -84,7 +86,7 @@ def test_moments_solve_by_hand():
     rng = np.random.default_rng(5)
     a = np.column_stack([np.ones(1000), rng.normal(size=(1000, 2)), rng.normal(size=1000)])
     second = a.T @ a / 1000
-    solved = fit_moments(second, noise=0.0, ridge=None, intercept=True)
+    solved = regress_moments(second, noise=0.0, ridge=None, intercept=True)
     np.testing.assert_allclose(solved.parameters, np.linalg.lstsq(a[:, :3], a[:, 3], rcond=None)[0], rtol=1e-9)
     assert not solved.projected
     assert solved.ridge == 0
@@ -94,7 +96,7 @@ def test_an_impossible_covariance_is_projected_and_shrunk():
     second = np.eye(4)
     second[1, 2] = second[2, 1] = 1.2  # a correlation above one
     second[1, 3] = second[3, 1] = 0.5
-    solved = fit_moments(second, noise=0.1, ridge=None, intercept=True)
+    solved = regress_moments(second, noise=0.1, ridge=None, intercept=True)
     assert solved.projected
     assert solved.ridge == pytest.approx(0.5 * 0.1 * 2)
     assert np.isfinite(solved.parameters).all()
@@ -151,7 +153,9 @@ def test_several_channels_are_combined_by_their_precision():
     assert np.all(np.abs(together.parameters_ - TRUTH) < 4 * together.standard_errors_)
     alone = ask.IndirectRegressor(wide).fit(reports[1])
     assert np.trace(together.covariance_) < 0.7 * np.trace(alone.covariance_)
-    assert str(together.summary()).count("epsilon") == 3
+    assert together.guarantee_.epsilon == max(channel.guarantee.epsilon for channel in (loud, wide, number))
+    assert "in the weakest of 3 report sets" in str(together.summary())
+    assert dict(together.summary().facts)["epsilon of each report set"] == "3, 8, 2"
 
 
 # -- how it is used ------------------------------------------------------------------------------------
@@ -184,7 +188,7 @@ def test_predictions_stay_inside_the_bounds():
     with pytest.raises(ValueError, match="feature names"):
         plain.predict(X[["b", "a"]])
     frame = pd.DataFrame(truth[:, :2], columns=["a", "b"])
-    assert fitted.score(frame, truth[:, 2]) == pytest.approx(fitted.r_squared_, abs=0.1)
+    assert fitted.score(frame, truth[:, 2], of="truth") == pytest.approx(fitted.r_squared_, abs=0.1)
 
 
 def test_a_plain_model_without_bounds():
@@ -240,7 +244,7 @@ def test_a_combination_is_no_worse_than_its_best_part(mixed):
     assert np.all(spread["together"] < 1.1 * spread["alone"])
 
 
-def test_waves_may_have_their_columns_in_another_order():
+def test_report_sets_may_have_their_columns_in_another_order():
     rng = np.random.default_rng(4)
     first = ask.PrivateRow(BOUNDS, 8.0, outcome="y")
     other = ask.PrivateRow({"y": (-6, 6), "b": (-5, 5), "a": (-3, 3)}, 8.0, outcome="y")
@@ -256,8 +260,114 @@ def test_reports_are_scored_as_the_truth_would_be():
     channel, data = ask.PrivateNumber(-6.0, 6.0, epsilon=4.0), rows(40_000, rng)
     reports = channel.simulate(data[:, 2], rng)
     fitted = ask.IndirectRegressor(channel).fit(data[:, :2], reports)
-    assert fitted.score(data[:, :2], reports) == pytest.approx(fitted.score(data[:, :2], data[:, 2]), abs=0.05)
+    known = fitted.score(data[:, :2], data[:, 2], of="truth")
+    assert fitted.score(data[:, :2], reports) == pytest.approx(known, abs=0.05)
     assert cross_val_score(ask.IndirectRegressor(channel), data[:, :2], reports, cv=3).mean() > 0.6
+
+
+def test_scores_of_hidden_rows_are_right_on_average():
+    rng = np.random.default_rng(11)
+    channel, fitted_to = ask.PrivateRow(BOUNDS, 8.0, outcome="y"), rows(4000, rng)
+    fitted = ask.IndirectRegressor(channel, features=["b", "a"]).fit(channel.simulate(fitted_to, rng))
+    held_out = rows(4000, rng)
+    known = fitted.score(pd.DataFrame(held_out[:, [1, 0]], columns=["b", "a"]), held_out[:, 2], of="truth")
+    scores = [fitted.score(channel.simulate(held_out, rng)) for _ in range(200)]
+    # The ratio of two unbiased estimates has a bias of the order of its variance.
+    error = np.std(scores) / np.sqrt(len(scores))
+    assert np.mean(scores) == pytest.approx(known, abs=4 * error + np.var(scores))  # by chance: below 1 in 10 000
+
+
+def test_scores_of_a_hidden_outcome_are_right_on_average():
+    rng = np.random.default_rng(12)
+    channel, data = ask.PrivateNumber(-6.0, 6.0, epsilon=4.0), rows(2000, rng)
+    weights = rng.random(2000)
+    fitted = ask.IndirectRegressor(channel).fit(data[:, :2], channel.simulate(data[:, 2], rng), sample_weight=weights)
+    known = fitted.score(data[:, :2], data[:, 2], weights, of="truth")
+    scores = [fitted.score(data[:, :2], channel.simulate(data[:, 2], rng), weights) for _ in range(200)]
+    error = np.std(scores) / np.sqrt(len(scores))
+    assert np.mean(scores) == pytest.approx(known, abs=4 * error + np.var(scores))  # by chance: below 1 in 10 000
+
+
+def test_hidden_rows_are_cross_validated():
+    channel, reports, truth = hidden(9000)
+    scores = cross_val_score(ask.IndirectRegressor(channel), reports, cv=3)
+    known = LinearRegression().fit(truth[:, :2], truth[:, 2]).score(truth[:, :2], truth[:, 2])
+    assert scores.mean() == pytest.approx(known, abs=0.15)
+    worse = cross_val_score(ask.IndirectRegressor(channel, features=["a"]), reports, cv=3)
+    assert worse.mean() < scores.mean() - 0.2
+
+
+def test_a_line_of_a_formula_is_scored_about_its_own_columns():
+    channel, reports, truth = hidden(9000)
+    header = Header((Question("row", channel),), ())
+    release = ask.Release.from_table({"row": channel.layout.to_arrow(reports)}, header)
+    fitted = ask.IndirectRegressor().fit_release(release, formula="a ~ y")
+    known = fitted.score(pd.DataFrame({"y": truth[:, 2]}), truth[:, 0], of="truth")
+    assert fitted.score(reports) == pytest.approx(known, abs=0.15)
+
+
+def test_outcomes_are_never_taken_for_reports_by_their_type():
+    rng = np.random.default_rng(13)
+    channel, X = ask.PrivateNumber(0, 255, epsilon=8.0), rng.normal(size=(500, 1))
+    outcomes = np.clip(100 + 20 * X[:, 0], 0, 255).round().astype(channel.layout.dtype)  # as codes are
+    fitted = ask.IndirectRegressor(channel).fit(X, channel.simulate(outcomes, rng))
+    assert fitted.score(X, outcomes, of="truth") > 0.9
+    with pytest.raises(ask.InvalidInput, match="privatize or simulate"):
+        fitted.score(X, outcomes.astype(float))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda c, r: ask.IndirectRegressor([c, c]).fit([r, r]).score(r), "several report sets.*of='truth'"),
+        (lambda c, r: ask.IndirectRegressor(c).fit(r).score(r, r), "reports alone"),
+        (lambda c, r: ask.IndirectRegressor(c).fit(r).score(r[:0]), "0 reports"),
+        (lambda c, r: ask.IndirectRegressor(c).fit(r).score(r[:2]), "how much the outcome varies"),
+        (lambda c, r: ask.IndirectRegressor(c).fit(r).score(r, of="reports of the truth"), "of='truth'"),
+    ],
+)
+def test_scores_that_reports_cannot_give_are_refused(make, message):
+    channel, reports, _ = hidden(3000)
+    with pytest.raises(ask.AskanceError, match=message):
+        make(channel, reports)
+
+
+def test_coins_say_nothing_about_squares():
+    rng = np.random.default_rng(14)
+    channel, data = ask.PrivateNumber(-6.0, 6.0, epsilon=0.5), rows(4000, rng)
+    reports = channel.simulate(data[:, 2], rng)
+    fitted = ask.IndirectRegressor(channel).fit(data[:, :2], reports)
+    with pytest.raises(ask.AskanceError, match="tells squares"):
+        fitted.score(data[:, :2], reports)
+
+
+def test_privacy_of_what_is_not_hidden_and_of_several_sets(tmp_path):
+    data = rows(500, np.random.default_rng(0))
+    plain = ask.IndirectRegressor().fit(data[:, :2], data[:, 2])
+    assert "no privacy guarantee (epsilon is infinite) for one outcome" in str(plain.summary())
+    channel, reports, _ = hidden(2000)
+    both = ask.IndirectRegressor([channel, None], ridge=0.0).fit(
+        [reports, (pd.DataFrame(data[:, :2], columns=["a", "b"]), data[:, 2])]
+    )
+    assert np.isinf(both.guarantee_.epsilon)
+    assert "not hidden, in the weakest of 2 report sets" in both.privacy_statement_
+    # A model of an earlier version, which kept no guarantee, gets it from its channels.
+    both.save(tmp_path / "model.json")
+    content = json.loads((tmp_path / "model.json").read_text())
+    del content["fitted"]["guarantee_"]
+    (tmp_path / "model.json").write_text(json.dumps(content))
+    assert ask.load_model(tmp_path / "model.json").guarantee_ == both.guarantee_
+
+
+def test_a_ridge_that_noise_outweighs_is_refused_in_true_words():
+    second = np.eye(4)
+    second[1, 2] = second[2, 1] = 1.5  # a correlation above one: a combination has the variance -.5
+    with pytest.raises(ask.AskanceError, match=r"noise outweighs.*ridge=0.1 .*well above 0\.5"):
+        regress_moments(second, noise=0.1, ridge=0.1, intercept=True)
+    assert regress_moments(second, noise=0.1, ridge=1.0, intercept=True).ridge == 1.0
+    second[1, 2] = second[2, 1] = 1.0
+    with pytest.raises(ask.AskanceError, match="do not vary"):
+        regress_moments(second, noise=0.1, ridge=0.0, intercept=True)
 
 
 def test_several_channels_are_saved(tmp_path):
@@ -295,7 +405,7 @@ def test_too_few_reports_are_refused(n):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda c, r: ask.IndirectRegressor(c).fit(r, r), "fit\\(reports\\)"),
+        (lambda c, r: ask.IndirectRegressor(c).fit(r, r), "reports alone"),
         (lambda c, r: ask.IndirectRegressor(c).fit(r[:, :2]), "reports of shape"),
         (lambda c, r: ask.IndirectRegressor(c, outcome="z").fit(r), "'z'"),
         (lambda c, r: ask.IndirectRegressor(c, features=["a", "a"]).fit(r), "other columns"),

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from askance.arrays import Floats
 from askance.channels.base import LabelChannel
@@ -25,6 +25,7 @@ from askance.learning.face.linear_parameters import parameter_names
 from askance.learning.face.release_records import records_of
 from askance.learning.face.release_regression import RegressionTerms, ReleaseRegression
 from askance.learning.face.requested_ridge import checked_ridge
+from askance.learning.face.sample_weights import checked_weights
 from askance.learning.face.scoring import Of, accuracy_from_reports, accuracy_on_truth, asks_for_truth
 from askance.releases.release import Release
 from askance.reports.summary import Summary, summarise
@@ -128,7 +129,7 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
             validate_data(self, X, y)  # raises scikit-learn's own message
         X = validate_data(self, X, dtype=np.float64, order="C")
         channel, codes = self._encode(y, design, X.shape[0])
-        weights = _weights(sample_weight, X)
+        weights = checked_weights(sample_weight, X)
         source = ArraySource(Records(X, codes, weights))
         names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(X.shape[1])])
         weighted = weights is not None
@@ -197,7 +198,7 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
         validate_data(self, X, skip_check_array=True)
         rows = X.shape[0] if hasattr(X, "shape") else len(X)
         channel, codes = self._encode(y, design, rows)
-        weights = _weights(sample_weight, np.empty((rows, 0)))
+        weights = checked_weights(sample_weight, np.empty((rows, 0)))
         check_base_learner(
             self.base_estimator, "Expectation-maximisation weights every row by how likely each class is."
         )
@@ -299,12 +300,3 @@ def as_channel(channel: Any) -> Any:
     if isinstance(channel, Mapping):
         return DesignPerRow(channel)
     raise InvalidInput(f"channel={channel!r}", "a finite channel such as Warner(0.8), or a mapping of named ones")
-
-
-def _weights(sample_weight: Any, X: Floats) -> Floats | None:
-    if sample_weight is None:
-        return None
-    weights: Floats = _check_sample_weight(sample_weight, X, dtype=np.float64)
-    if weights.min(initial=0.0) < 0:
-        raise InvalidInput("negative sample weights", "weights of zero or more")
-    return weights

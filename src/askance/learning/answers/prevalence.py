@@ -17,6 +17,7 @@ from askance.learning.answers.indirect_classifier import as_channel
 from askance.learning.face.classes import class_array
 from askance.learning.face.estimator import Estimator
 from askance.learning.face.release_records import NumericColumns, records_of
+from askance.learning.face.sample_weights import checked_weights
 from askance.learning.face.scoring import Of, asks_for_truth
 from askance.releases.reading import open_release
 from askance.releases.release import Release
@@ -68,10 +69,9 @@ class Prevalence(Estimator):
         if channel is None:
             raise InvalidInput("no channel", "how the answers were hidden, such as Prevalence(Warner(0.8))")
         codes = channel.encode_reports(reports, design)
-        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
-        if weights is not None and (weights.shape != codes.shape or not np.all(weights >= 0)):
-            raise InvalidInput(f"sample weights of shape {weights.shape}", f"{len(codes)} weights of zero or more")
-        records = Records(np.empty((len(codes), 0)), codes, weights)
+        rows = np.empty((len(codes), 0))
+        weights = checked_weights(sample_weight, rows)
+        records = Records(rows, codes, weights)
         return self._fit_source(ArraySource(records), channel, LocalEngine(), weights is not None)
 
     def fit_release(

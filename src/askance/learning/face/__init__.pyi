@@ -26,6 +26,7 @@ from askance.learning.face.release_records import records_of as records_of
 from askance.learning.face.release_regression import RegressionTerms as RegressionTerms
 from askance.learning.face.release_regression import ReleaseRegression as ReleaseRegression
 from askance.learning.face.requested_ridge import checked_ridge as checked_ridge
+from askance.learning.face.sample_weights import checked_weights as checked_weights
 from askance.learning.face.saving import ESTIMATORS as ESTIMATORS
 from askance.learning.face.saving import JsonModel as JsonModel
 from askance.learning.face.saving import load_model as load_model

@@ -2,33 +2,38 @@
 
 import warnings
 from collections.abc import Sequence
-from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from askance.arrays import Floats
-from askance.channels.rows.private_number import PrivateNumber
-from askance.channels.rows.private_row import PrivateRow
-from askance.engines.base import Engine, running
+from askance.engines.base import Engine
 from askance.engines.local.engine import LocalEngine
 from askance.engines.sources import ArraySource
 from askance.errors import AskanceWarning, InvalidInput
-from askance.learning.face.formula import Formula
+from askance.learning.face.figures import intervals_figure
+from askance.learning.face.release_regression import RegressionTerms, ReleaseRegression
 from askance.learning.face.requested_ridge import checked_ridge
-from askance.learning.face.saving import JsonModel
-from askance.learning.numbers.report_set_reading import WaveReader, outcome_wave
-from askance.learning.numbers.report_sets import Wave, WaveFit, fit_waves
-from askance.releases.reading import open_release
+from askance.learning.face.sample_weights import checked_weights
+from askance.learning.face.scoring import Of, asks_for_truth, refuse_score_of_reports
+from askance.learning.numbers.report_set_reading import (
+    ReportSetReader,
+    hides_outcome,
+    hides_rows,
+    outcome_of,
+    outcome_reports,
+)
+from askance.learning.numbers.report_sets import LineFit, ReportSet, fit_line, worst_guarantee
 from askance.releases.release import Release
+from askance.reports.estimator_report import ReportFigure
 from askance.reports.number_format import number
 from askance.reports.summary import Summary, standard_errors, summarise
 from askance.statistics.base import Records
 
 
-class IndirectRegressor(JsonModel, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class IndirectRegressor(RegressorMixin, ReleaseRegression):  # type: ignore[misc]
     """Linear regression from privatised rows, or from a privatised outcome and public features.
 
     Parameters
@@ -55,10 +60,10 @@ class IndirectRegressor(JsonModel, RegressorMixin, BaseEstimator):  # type: igno
         Of ``parameters_``, by the delta method: it holds the noise of the channel and the luck of the sample.
     parameters_, parameter_names_, standard_errors_
     r_squared_ : float
-        Centred R^2 as the hidden data themselves tell it; NaN if they do not.
+        Centred R^2 on the hidden data, by their estimated moments; NaN if these do not say.
     ridge_, projected_
         What was needed to repair the moments; 0 and False where nothing was.
-    n_reports_, notes_, channel_
+    n_reports_, notes_, channel_, guarantee_
 
     Notes
     -----
@@ -94,6 +99,8 @@ class IndirectRegressor(JsonModel, RegressorMixin, BaseEstimator):  # type: igno
 
     # -- fitting -------------------------------------------------------------------------------------
 
+    _combines_releases: ClassVar[bool] = True
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to reports.
 
@@ -107,107 +114,80 @@ class IndirectRegressor(JsonModel, RegressorMixin, BaseEstimator):  # type: igno
         sample_weight : n, optional
         """
         self._check_parameters()
-        if isinstance(self.channel, list | tuple):
-            if sample_weight is not None or y is not None:
-                raise InvalidInput("weights or y beside a list of channels", "fit(list) only")
-            if not isinstance(X, list | tuple) or not X or len(X) != len(self.channel):
-                arrived = len(X) if isinstance(X, list | tuple) else type(X).__name__
-                raise InvalidInput(
-                    f"{len(self.channel)} channels and {arrived} sets of reports",
-                    "fit(list), with an item for each channel: reports, or a pair (a tuple) of features and reports",
-                )
-            waves = [
-                self._wave(channel, *(item if isinstance(item, tuple) else (item, None)))
-                for channel, item in zip(self.channel, X, strict=True)
-            ]
-        else:
-            waves = [self._wave(self.channel, X, y, sample_weight)]
-        return self._fit_waves(waves, LocalEngine())
+        if not isinstance(self.channel, list | tuple):
+            return self._fit_sets([self._report_set(self.channel, X, y, sample_weight)], LocalEngine())
+        if sample_weight is not None or y is not None:
+            raise InvalidInput("weights or y beside a list of channels", "fit(list) only")
+        if not isinstance(X, list | tuple) or not X or len(X) != len(self.channel):
+            arrived = len(X) if isinstance(X, list | tuple) else type(X).__name__
+            raise InvalidInput(
+                f"{len(self.channel)} channels and {arrived} sets of reports",
+                "fit(list), with an item for each channel: reports, or a pair (a tuple) of features and reports",
+            )
+        pairs = [item if isinstance(item, tuple) else (item, None) for item in X]
+        sets = [self._report_set(channel, *pair) for channel, pair in zip(self.channel, pairs, strict=True)]
+        return self._fit_sets(sets, LocalEngine())
 
-    def _wave(self, channel: Any, X: Any, y: Any, sample_weight: Any = None) -> Wave:
-        if isinstance(channel, PrivateRow):
+    def _report_set(self, channel: Any, X: Any, y: Any, sample_weight: Any = None, reset: bool = True) -> ReportSet:
+        """Check reports; ``reset`` is scikit-learn's: learn the names of features, or compare them."""
+        if hides_rows(channel):
             if y is not None:
                 raise InvalidInput(
-                    "X and y for a channel that hides whole rows", "fit(reports): the outcome is in the reports"
+                    "X and y for a channel that hides whole rows", "reports alone: the outcome is in the reports"
                 )
             codes = channel.encode_reports(X)
-            weights = None if sample_weight is None else _check_sample_weight(sample_weight, codes[:, None])
-            records = Records(np.empty((len(codes), 0)), codes, _positive(weights))
-            return self._reader.of_rows(channel, ArraySource(records))
-        if channel is not None and not isinstance(channel, PrivateNumber):
+            records = Records(np.empty((len(codes), 0)), codes, checked_weights(sample_weight, codes[:, None]))
+            # Reports to be scored are about the line that was fitted, whatever its formula was.
+            about = self._reader if reset else ReportSetReader(self.outcome_, self._slopes, self.fit_intercept)
+            return about.of_rows(channel, ArraySource(records))
+        if channel is not None and not hides_outcome(channel):
             raise InvalidInput(f"channel={channel!r}", "a PrivateRow, a PrivateNumber, or a list of such")
         if y is None and channel is not None:
-            raise InvalidInput("reports without features", "fit(X, reports): the features of every row are public")
-        if self.features is not None:
+            raise InvalidInput("reports without features", "X, reports: the features of every row are public")
+        if self.features is not None and reset:
             raise InvalidInput(f"features={self.features!r} beside X", "the columns of X to be the features")
         if channel is None:
             X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True)
             codes = np.asarray(y, dtype=float)
         else:
-            X = validate_data(self, X, dtype=np.float64, order="C")
+            X = validate_data(self, X, dtype=np.float64, order="C", reset=reset)
             codes = channel.encode_reports(y)
         if len(codes) != len(X):
             raise InvalidInput(f"{len(X)} rows of features and {len(codes)} reports", "one report for each row")
         named = hasattr(self, "feature_names_in_")
         names = self.feature_names_in_ if named else [f"x{i}" for i in range(X.shape[1])]
-        weights = _positive(None if sample_weight is None else _check_sample_weight(sample_weight, X))
+        weights = checked_weights(sample_weight, X)
         public = X if channel is not None else np.column_stack([X, codes])
         mean = np.average(public, axis=0, weights=weights)
         spread = np.sqrt(np.average((public - mean) ** 2, axis=0, weights=weights))
         source = ArraySource(Records(X, codes, weights))
-        return outcome_wave(channel, source, (*map(str, names), self._outcome_name()), mean, spread, named)
+        return outcome_reports(channel, source, (*map(str, names), self._outcome_name()), mean, spread, named)
 
     @property
-    def _reader(self) -> WaveReader:
-        return WaveReader(self.outcome, self.features, self.fit_intercept)
+    def _reader(self) -> ReportSetReader:
+        return ReportSetReader(self.outcome, self.features, self.fit_intercept)
+
+    @property
+    def _slopes(self) -> tuple[str, ...]:
+        """The names of the coefficients."""
+        names: tuple[str, ...] = self.parameter_names_[int(self.fit_intercept) :]
+        return names
 
     def _outcome_name(self) -> str:
-        """What the outcome is called where features are public: as told, or as rows that are hidden beside call it."""
+        """What the outcome is called where features are public: as asked for, or as in rows that are hidden beside."""
         several = self.channel if isinstance(self.channel, list | tuple) else ()
-        rows = [channel.outcome or channel.bounds.names[-1] for channel in several if isinstance(channel, PrivateRow)]
+        rows = [outcome_of(channel) for channel in several if hides_rows(channel)]
         return self.outcome or (rows[0] if rows else "outcome")
 
-    def fit_release(
-        self,
-        release: Any,
-        engine: str | Engine = "local",
-        *,
-        question: str | None = None,
-        formula: str | Formula | None = None,
-        features: Sequence[str] | None = None,
-        weight: str | None = None,
-    ) -> Self:
-        """Fit to a release, which knows its own channel; the data may be larger than memory.
-
-        Parameters
-        ----------
-        release : path or Release, or a list of them
-            Several releases about the same columns, hidden by different channels, are combined.
-        engine : "local", "dask", "spark" or an engine
-        question : str, optional
-            Which question, if the release has several and no formula names one.
-        formula : str or Formula, optional
-            Such as ``"income ~ age + C(school)"``: for a hidden outcome any formula over public covariates; for a
-            hidden row the columns to use, such as ``"value ~ income + age"``.
-        features : names of columns, optional
-            Instead of a formula.
-        weight : name of a column of sample weights, optional
-        """
-        self._check_parameters()
-        several = release if isinstance(release, list | tuple) else [release]
-        if not several:
+    def _fit_releases(self, releases: Sequence[Release], terms: RegressionTerms, engine: Engine) -> Self:
+        if not releases:
             raise InvalidInput("an empty list of releases", "at least one")
-        if formula is not None and features is not None:
-            raise InvalidInput(f"formula={str(formula)!r} and features={features!r}", "one of them")
-        opened = [open_release(item, Release) for item in several]
-        with running(engine) as where:
-            waves = [self._reader.of_release(item, where, question, formula, features, weight) for item in opened]
-            return self._fit_waves(waves, where)
+        return self._fit_sets([self._reader.of_release(item, terms, engine) for item in releases], engine)
 
-    def _fit_waves(self, waves: list[Wave], engine: Engine) -> Self:
+    def _fit_sets(self, sets: list[ReportSet], engine: Engine) -> Self:
         ridge = checked_ridge(self.ridge)
-        fit = fit_waves(waves, engine, ridge, self.fit_intercept)
-        names = waves[0].names
+        fit = fit_line(sets, engine, ridge, self.fit_intercept)
+        names = sets[0].names
         self.intercept_ = float(fit.parameters[0]) if self.fit_intercept else 0.0
         self.coef_ = fit.parameters[int(self.fit_intercept) :].copy()
         self.parameters_ = fit.parameters
@@ -218,16 +198,23 @@ class IndirectRegressor(JsonModel, RegressorMixin, BaseEstimator):  # type: igno
         self.projected_ = fit.solved.projected
         self.n_reports_ = fit.rows
         self.outcome_ = names[-1]
-        self.channel_ = waves[0].channel if len(waves) == 1 else tuple(wave.channel for wave in waves)
-        self.bounds_ = _bounds(waves)
+        channels = tuple(reports.channel for reports in sets)
+        self.channel_ = channels if len(sets) > 1 else channels[0]
+        self.guarantee_ = worst_guarantee(channels)
+        self.bounds_ = _bounds(sets)
         self.feature_names_in_ = np.array(names[:-1], dtype=object)
         self.n_features_in_ = len(names) - 1
-        if not any(wave.named for wave in waves):
+        if not any(reports.named for reports in sets):
             del self.feature_names_in_
-        self.notes_ = _notes(fit, waves, automatic=ridge is None)
+        self.notes_ = _notes(fit, sets, automatic=ridge is None)
         for note in self.notes_:
             warnings.warn(note, AskanceWarning, stacklevel=3)
         return self
+
+    def fill_in(self) -> None:
+        """Give a model that an earlier version saved what that version did not keep."""
+        if not hasattr(self, "guarantee_"):
+            self.guarantee_ = worst_guarantee(self._channels)
 
     def _check_parameters(self) -> None:
         checked_ridge(self.ridge)
@@ -240,6 +227,10 @@ class IndirectRegressor(JsonModel, RegressorMixin, BaseEstimator):  # type: igno
 
     # -- using the model -----------------------------------------------------------------------------
 
+    @property
+    def _channels(self) -> tuple[Any, ...]:
+        return self.channel_ if isinstance(self.channel_, tuple) else (self.channel_,)
+
     def predict(self, X: Any) -> Floats:
         """Return the expected outcome of each row, with features brought inside their public bounds."""
         check_is_fitted(self, "coef_")
@@ -249,40 +240,63 @@ class IndirectRegressor(JsonModel, RegressorMixin, BaseEstimator):  # type: igno
         predicted: Floats = X @ self.coef_ + self.intercept_
         return predicted
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the centred R^2 on true outcomes; or, on reports of a hidden outcome, an estimate of it.
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, of: Of = "reports") -> float:
+        """Return an estimate of the centred R^2 on the hidden truth, from reports.
 
-        Reports, as ``privatize`` and ``simulate`` return them, are told from outcomes by their type. Model selection
-        thus needs no true outcome.
+        The squares and products that it is made of are estimated without bias, so model selection needs no true
+        outcome; a single estimate may leave the range of R^2 when reports are few or noisy.
+
+        Parameters
+        ----------
+        X : reports
+            Of a PrivateRow. Features if the outcome alone is hidden.
+        y : reports, optional
+            Of a PrivateNumber. Outcomes as they are without a channel.
+        sample_weight : n, optional
+        of : "reports" or "truth"
+            With "truth", X are features and y true outcomes, and R^2 is measured on them.
         """
-        channel = getattr(self, "channel_", None)
-        if not isinstance(channel, PrivateNumber) or np.asarray(y).dtype != channel.layout.dtype:
+        check_is_fitted(self, "coef_")
+        if asks_for_truth(of) or self.channel_ is None:
             return float(super().score(X, y, sample_weight))
-        predicted = (self.predict(X) - channel.centre) / channel.half
-        codes = channel.encode_reports(y)
-        outcome = (channel.unbias(codes) - channel.centre) / channel.half
-        mean = partial(np.average, weights=sample_weight)
-        square = mean(channel.unbias_square(codes))
-        missed = square - 2 * mean(outcome * predicted) + mean(predicted**2)
-        return float(1 - missed / (square - mean(outcome) ** 2))
+        if len(self._channels) > 1:
+            raise refuse_score_of_reports(
+                "a line from several report sets",
+                "nothing says which of the channels hid these reports",
+                "Or fit an IndirectRegressor to the reports of one channel, and score that.",
+            )
+        reports = self._report_set(self.channel_, X, y, sample_weight, reset=False)
+        return reports.r_squared(np.append(self.intercept_, self.coef_), LocalEngine())
 
     @property
     def standard_errors_(self) -> Floats:
         """Standard errors of ``parameters_``."""
+        check_is_fitted(self, "coef_")
         return standard_errors(self.covariance_)
 
     def summary(self, level: float = 0.95) -> Summary:
         """Return estimates, standard errors, z, p and intervals as a table."""
         check_is_fitted(self, "coef_")
-        channels = self.channel_ if isinstance(self.channel_, tuple) else (self.channel_,)
         facts = [("reports", f"{self.n_reports_}"), ("R squared", number(self.r_squared_, 4))]
         if self.ridge_:
             facts.append(("ridge", f"{self.ridge_:.4g}"))
-        facts += [("privacy", str(channel.guarantee)) for channel in channels if channel is not None]
-        title = f"{self.outcome_} by linear regression on hidden data"
+        if len(self._channels) > 1:
+            levels = [f"{channel.guarantee.epsilon:.4g}" if channel else "none" for channel in self._channels]
+            facts.append(("epsilon of each report set", ", ".join(levels)))
         return summarise(
-            title, self.parameter_names_, self.parameters_, self.covariance_, level, tuple(facts), self.notes_
+            f"{self.outcome_} by linear regression on hidden data",
+            self.parameter_names_,
+            self.parameters_,
+            self.covariance_,
+            level,
+            tuple(facts),
+            self.notes_,
+            self.privacy_statement_,
         )
+
+    def figures(self) -> tuple[ReportFigure, ...]:
+        """Return the figure of coefficients with their intervals."""
+        return (intervals_figure(self.summary(), f"change in {self.outcome_}"),)
 
     def to_sklearn(self) -> Any:
         """Return a plain scikit-learn model that predicts the same, for deployment.
@@ -307,9 +321,9 @@ class IndirectRegressor(JsonModel, RegressorMixin, BaseEstimator):  # type: igno
         return make_pipeline(clip, plain)
 
 
-def _notes(fit: WaveFit, waves: Sequence[Wave], automatic: bool) -> tuple[str, ...]:
+def _notes(fit: LineFit, sets: Sequence[ReportSet], automatic: bool) -> tuple[str, ...]:
     said = []
-    if any(isinstance(wave.channel, PrivateRow) and wave.channel.shortens for wave in waves):
+    if any(reports.rows is not None and reports.rows.shortens for reports in sets):
         said.append(
             "Moments longer than the radius were shortened before they were hidden: coefficients are biased by as much "
             "as there were such rows."
@@ -331,21 +345,13 @@ def _notes(fit: WaveFit, waves: Sequence[Wave], automatic: bool) -> tuple[str, .
     return tuple(said)
 
 
-def _bounds(waves: Sequence[Wave]) -> Floats | None:
+def _bounds(sets: Sequence[ReportSet]) -> Floats | None:
     """The widest public bounds of the features, 2 x d, if the features were hidden."""
     lower, upper = [], []
-    for wave in waves:
-        if isinstance(wave.channel, PrivateRow):
-            bounds = wave.channel.bounds
-            # In the order of the first wave, which is that of the coefficients.
-            chosen = [bounds.names.index(name) for name in waves[0].names[:-1]]
-            lower.append([bounds.lower[number] for number in chosen])
-            upper.append([bounds.upper[number] for number in chosen])
+    for rows in (reports.rows for reports in sets if reports.rows is not None):
+        # In the order of the first set, which is that of the coefficients.
+        chosen = [rows.names.index(name) for name in sets[0].names[:-1]]
+        low, high = rows.limits
+        lower.append(low[chosen])
+        upper.append(high[chosen])
     return np.array([np.min(lower, axis=0), np.max(upper, axis=0)]) if lower else None
-
-
-def _positive(weights: Any) -> Floats | None:
-    if weights is not None and (weights.min(initial=0.0) < 0 or not weights.sum() > 0):
-        raise InvalidInput("sample weights that are negative, or all zero", "weights of zero or more")
-    checked: Floats | None = weights
-    return checked

@@ -8,8 +8,10 @@ import numpy as np
 from askance.arrays import Floats
 from askance.errors import Unidentifiable
 
-_SAFE = 4.0  # how many times above its noise a variance must be to be trusted
-_SINGULAR = 1e-10
+# Noise sigma in the entries of a p x p matrix moves its eigenvalues by 2 sigma sqrt(p) at most (the edge of Wigner's
+# semicircle). Twice that is beyond doubt.
+_CLEAR = 4.0
+SINGULAR = 1e-10  # an eigenvalue below is rounding: moments of standardised columns are right to about 1e-13
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class MomentRegression:
     projected : bool
         Whether the moment matrix had to be moved to the nearest one that data can have.
     r_squared : float
-        Of the truth about itself, as the moments tell it; NaN where they do not.
+        Of the line on the truth, by the moments; NaN where these do not say.
     flattest : float
         The smallest eigenvalue of the features' covariance, before any repair.
     flat : bool
@@ -43,7 +45,7 @@ class MomentRegression:
     flat: bool
 
 
-def fit_moments(
+def regress_moments(
     second: Floats, noise: float, ridge: float | None, intercept: bool, outcome_noise: float = 0.0
 ) -> MomentRegression:
     """Regress the last column on the others.
@@ -68,22 +70,18 @@ def fit_moments(
     features = len(means) - 1
     flattest = float(np.linalg.eigvalsh(spread[:features, :features])[0]) if features else math.inf
     reach = noise * math.sqrt(len(second))
-    clear = flattest > max(_SAFE * reach, _SINGULAR)
+    clear = flattest > max(_CLEAR * reach, SINGULAR)
     projected = False
     if ridge is None and not clear:
         spread, projected = _projected(spread)
     if ridge is None:
         ridge = 0.0 if clear else 0.5 * reach
     gram = spread[:features, :features] + ridge * np.eye(features)
-    flat = features > 0 and bool(np.linalg.eigvalsh(gram)[0] <= _SINGULAR * max(1.0, np.abs(gram).max()))
+    flat = features > 0 and bool(np.linalg.eigvalsh(gram)[0] <= SINGULAR * max(1.0, np.abs(gram).max()))
     if flat and noise:
-        raise Unidentifiable(
-            "the features as they were told do not vary, or some combination of them does not",
-            "features that vary, and of which none repeats others",
-            "Drop a feature, or use ridge='auto' or a ridge above 0.",
-        )
+        raise _flat_features(flattest, ridge)
     # Features that are known exactly may repeat each other: of all lines that fit, the shortest is taken.
-    slopes = np.linalg.pinv(gram, _SINGULAR, hermitian=True) @ spread[:features, -1] if features else np.empty(0)
+    slopes = np.linalg.pinv(gram, SINGULAR, hermitian=True) @ spread[:features, -1] if features else np.empty(0)
     parameters, jacobian = slopes, gram
     if intercept:
         parameters = np.concatenate([[means[-1] - means[:-1] @ slopes], slopes])
@@ -108,8 +106,24 @@ def _projected(spread: Floats) -> tuple[Floats, bool]:
 
 def _r_squared(spread: Floats, slopes: Floats, noise: float) -> float:
     total = spread[-1, -1]
-    if not total > _SAFE * noise:  # a share of something that is hardly known
+    if not total > _CLEAR * noise:  # a share of something that is hardly known
         return math.nan
     # Residual variance of this line, which a ridge keeps from being the best one.
     explained = 2 * slopes @ spread[:-1, -1] - slopes @ spread[:-1, :-1] @ slopes
     return float(min(explained / total, 1.0))
+
+
+def _flat_features(flattest: float, ridge: float) -> Unidentifiable:
+    """The refusal of features that vary less, by what is known of them, than nothing."""
+    known = f"the least variance of a combination of features is estimated as {flattest:.2g}"
+    if flattest > -SINGULAR:
+        return Unidentifiable(
+            f"features that do not vary, or of which some combination does not ({known})",
+            "features that vary, and of which none repeats others",
+            "Drop a feature, or use a larger ridge.",
+        )
+    return Unidentifiable(
+        f"noise outweighs the features: {known}, which ridge={ridge:g} does not make up for",
+        f"ridge='auto', or a ridge well above {-flattest:.2g}",
+        "More reports, a larger epsilon, tighter public bounds or fewer features would help.",
+    )

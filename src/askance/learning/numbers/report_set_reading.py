@@ -1,8 +1,8 @@
 """Which reports a regression is made of: rows that are hidden, or a hidden outcome with public features."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -12,84 +12,83 @@ from askance.channels.rows.private_row import PrivateRow
 from askance.engines.base import Engine
 from askance.engines.sources import RecordSource
 from askance.errors import InvalidInput
-from askance.learning.face.formula import Formula, FormulaColumns
-from askance.learning.face.release_records import FeatureReader, NumericColumns, checked_columns, records_of
-from askance.learning.numbers.report_sets import Wave
+from askance.learning.face.formula import Formula
+from askance.learning.face.release_records import NumericColumns, records_of
+from askance.learning.face.release_regression import RegressionTerms
+from askance.learning.numbers.report_sets import ReportSet
 from askance.learning.numbers.second_moments import HiddenOutcome, HiddenRows
+from askance.releases.header import Question
 from askance.releases.release import Release
 from askance.statistics.features import FeatureMoments
 
 
+def hides_rows(channel: Any) -> TypeGuard[PrivateRow]:
+    """Whether reports are about whole rows, rather than about an outcome beside public features."""
+    # No method of the channel: this difference is the regression's own. Rows tell products of any two columns.
+    return isinstance(channel, PrivateRow)
+
+
+def hides_outcome(channel: Any) -> TypeGuard[PrivateNumber]:
+    """Whether reports are about one number."""
+    return isinstance(channel, PrivateNumber)  # in the units of the data, and perhaps with its square
+
+
 @dataclass(frozen=True)
-class WaveReader:
+class ReportSetReader:
     """Finds the outcome and the features that a regression asks for, where they are."""
 
     outcome: str | None
     features: Sequence[str] | None
     intercept: bool
 
-    def of_release(
-        self,
-        release: Release,
-        engine: Engine,
-        question: str | None,
-        formula: str | Formula | None,
-        features: Sequence[str] | None,
-        weight: str | None,
-    ) -> Wave:
+    def of_release(self, release: Release, terms: RegressionTerms, engine: Engine) -> ReportSet:
         """Read one question of a release."""
-        parsed = None if formula is None else Formula.of(formula)
-        asked = _asked(release, question, None if parsed is None else parsed.left)
-        channel = release.question(asked).channel
-        if isinstance(channel, PrivateRow):
-            outcome, chosen = self.outcome, features
-            if parsed is not None:
-                outcome, chosen = self._plain_formula(parsed)
-            source = records_of(release, asked, NumericColumns(()), weight)
-            return self.of_rows(channel, engine.cache(source), outcome, chosen)
-        if not isinstance(channel, PrivateNumber):
+        asked = _asked(release, terms)
+        channel, formula = asked.channel, terms.formula
+        if hides_rows(channel):
+            about = self if formula is None else replace(self, outcome=formula.left)
+            features = terms.features if formula is None else self._plain_terms(formula)
+            source = engine.cache(records_of(release, asked, NumericColumns(()), terms.weight))
+            return about.of_rows(channel, source, features)
+        if not hides_outcome(channel):
             raise InvalidInput(
-                f"the question {asked!r} is hidden by {channel!r}",
+                f"the question {asked.name!r} is hidden by {channel!r}",
                 "a row or a number with public bounds",
                 "For answers out of a list of choices use IndirectClassifier.",
             )
-        reader: FeatureReader
-        if self.outcome not in (None, asked):
-            raise InvalidInput(f"outcome={self.outcome!r} for the question {asked!r}", "the same, or none")
-        if parsed is None:
-            covariates = [c.name for c in release.header.covariates if c.name != weight]
-            names = next(chosen for chosen in (features, self.features, covariates) if chosen is not None)
-            reader = NumericColumns(checked_columns(release, names))
-        else:
-            reader = FormulaColumns.learn(parsed, release, engine)
-            if not reader.intercept and self.intercept:
-                raise InvalidInput(f"the formula {str(formula)!r} without an intercept", "fit_intercept=False")
-        held = engine.cache(records_of(release, asked, reader, weight))
-        moments = engine.reduce(FeatureMoments(len(reader.names), intercept=True), held)
+        if self.outcome not in (None, asked.name):
+            raise InvalidInput(f"outcome={self.outcome!r} for the question {asked.name!r}", "the same, or none")
+        reader = terms.reader(release, engine, self.features)
+        if not reader.intercept:
+            self._refuse_intercept(formula)
+        source = engine.cache(records_of(release, asked, reader, terms.weight))
+        moments = engine.reduce(FeatureMoments(len(reader.names), intercept=True), source)
         if not moments.weight > 0:
             raise InvalidInput("a release without rows of positive weight", "at least one report")
         mean = moments.second[0, 1:] / moments.weight
         spread = np.sqrt(np.maximum(np.diag(moments.second)[1:] / moments.weight - mean**2, 0.0))
-        return outcome_wave(channel, held, (*reader.names, asked), mean, spread)
+        return outcome_reports(channel, source, (*reader.names, asked.name), mean, spread)
 
-    def _plain_formula(self, formula: Formula) -> tuple[str, list[str]]:
-        """The outcome and the features of a formula over hidden columns."""
+    def _plain_terms(self, formula: Formula) -> list[str]:
+        """The features of a formula over hidden columns."""
         terms = [term for term in formula.right if str(term) != "1"]
-        if self.intercept and all(str(term) != "1" for term in formula.right):
-            raise InvalidInput(f"the formula {str(formula)!r} without an intercept", "fit_intercept=False")
+        if len(terms) == len(list(formula.right)):
+            self._refuse_intercept(formula)
         if any(len(term.factors) != 1 or term.factors[0].eval_method.value != "lookup" for term in terms):
             raise InvalidInput(
                 f"the formula {str(formula)!r}",
-                "plain names of hidden columns joined by +: only their own products can be told from the reports",
+                "plain names of hidden columns joined by +: reports tell no other products than theirs",
             )
-        return formula.left, [str(term) for term in terms]
+        return [str(term) for term in terms]
 
-    def of_rows(
-        self, channel: PrivateRow, source: RecordSource, outcome: str | None = None, features: Any = None
-    ) -> Wave:
+    def _refuse_intercept(self, formula: Formula | None) -> None:
+        if self.intercept:
+            raise InvalidInput(f"the formula {str(formula)!r} without an intercept", "fit_intercept=False")
+
+    def of_rows(self, channel: PrivateRow, source: RecordSource, features: Sequence[str] | None = None) -> ReportSet:
         """Read reports about whole rows."""
-        columns = list(channel.bounds.names)
-        target = outcome or self.outcome or channel.outcome or columns[-1]
+        columns = list(channel.names)
+        target = self.outcome or outcome_of(channel)
         wanted = features if features is not None else self.features
         used = [name for name in columns if name != target] if wanted is None else list(wanted)
         strangers = [name for name in [*used, target] if name not in columns]
@@ -100,29 +99,34 @@ class WaveReader:
             )
         selection = np.zeros((len(used) + 2, len(columns) + 1))
         selection[np.arange(len(used) + 2), [0, *(columns.index(name) + 1 for name in [*used, target])]] = 1.0
-        return Wave(channel, HiddenRows(channel), source, (*used, target), selection)
+        return ReportSet(channel, HiddenRows(channel), source, (*used, target), selection)
 
 
-def outcome_wave(
+def outcome_of(channel: PrivateRow) -> str:
+    """Return the column of a row that is predicted unless another is asked for."""
+    return channel.outcome or channel.names[-1]
+
+
+def outcome_reports(
     channel: PrivateNumber | None,
     source: RecordSource,
     names: tuple[str, ...],
     mean: Floats,
     spread: Floats,
     named: bool = True,
-) -> Wave:
+) -> ReportSet:
     """Public features, standardised by their mean and spread, with an outcome that is hidden, or public too."""
     centre, scale = mean.tolist(), np.where(spread > 0, spread, 1.0).tolist()
     if channel is not None:
         centre, scale = [*centre, channel.centre], [*scale, channel.half]
     reader = HiddenOutcome(channel, tuple(centre), tuple(scale))
-    return Wave(channel, reader, source, names, np.eye(reader.width), named)
+    return ReportSet(channel, reader, source, names, np.eye(reader.width), named)
 
 
-def _asked(release: Release, question: str | None, left: str | None) -> str:
+def _asked(release: Release, terms: RegressionTerms) -> Question:
     """The question that is meant: by name, by the left side of a formula, or the only one that hides numbers."""
-    if question is None and left is None:
+    if terms.question is None and terms.formula is None:
         numbers = [asked for asked in release.header.questions if asked.hides_numbers]
         if len(numbers) == 1:
-            return numbers[0].name
-    return release.header.question_about(question, left).name
+            return numbers[0]
+    return terms.asked(release)

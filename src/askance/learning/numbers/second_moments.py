@@ -4,6 +4,7 @@ With a = (1, columns), a report gives an unbiased estimate b of the upper triang
 squares; when the coefficients are known, a second pass sums the products of the scores that their errors come from.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -42,8 +43,17 @@ class MomentSums(NamedTuple):
         return spread
 
 
+def symmetric_matrix(upper: Floats) -> Floats:
+    """Return the symmetric matrix with such an upper triangle, by rows."""
+    width = math.isqrt(2 * len(upper))  # w (w + 1) / 2 entries
+    matrix = np.empty((width, width))
+    first, second = np.triu_indices(width)
+    matrix[first, second] = matrix[second, first] = upper
+    return matrix
+
+
 class Tally(NamedTuple):
-    """Estimated moments of some reports, n x width (width + 1) / 2, each with the sums of w and w^2 of its likes."""
+    """Estimated moments of some reports, n x width (width + 1) / 2, with the sums of w and w^2 of equal reports."""
 
     moments: Floats
     weight: Floats
@@ -51,7 +61,7 @@ class Tally(NamedTuple):
 
 
 class MomentReader(Protocol):
-    """Tells the moments of hidden rows from their reports."""
+    """Estimates the moments of rows from their reports."""
 
     @property
     def width(self) -> int:
@@ -86,7 +96,7 @@ class HiddenRows:
         layout = self.channel.layout
         reports: NDArray[np.integer] = records.codes
         if len(layout.states) == 1 and layout.states[0] < len(records):
-            # Equal reports tell the same: each code is looked at once.
+            # Equal reports have equal moments: each code is worked out once.
             weight, squared = counted(self.channel.encode_reports(reports), records.weights, layout.states[0])
             reports = np.arange(layout.states[0])
         else:
@@ -128,7 +138,7 @@ class HiddenOutcome:
 
     @property
     def tells_squares(self) -> bool:
-        """Whether the square of the outcome can be told from a report."""
+        """Whether a report says something about the square of the outcome."""
         return self.channel is None or self.channel.tells_squares
 
     def tallies(self, records: Records) -> Iterator[Tally]:
