@@ -62,8 +62,15 @@ def _command(name: str, command: Any) -> str:
     parts = [f"## askance {name}", *paragraphs, f"```text\n{usage}\n```"]
     if arguments:
         parts.append(_table("argument", [_row(argument, hints) for argument in arguments]))
-    parts.append(_table("option", [_row(option, hints) for option in options]))
+    panels = dict.fromkeys(_panel(option) for option in options)
+    for panel in sorted(panels, key=bool):  # as in the help: those without a heading first
+        parts.append(_table(panel or "option", [_row(option, hints) for option in options if _panel(option) == panel]))
     return "\n\n".join(parts)
+
+
+def _panel(option: Any) -> str:
+    """The heading that the help has for an option; empty if it has none."""
+    return (getattr(option, "rich_help_panel", None) or "").lower()
 
 
 def _is_option(parameter: Any) -> bool:

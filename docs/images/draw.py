@@ -5,19 +5,19 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from askance.cli import demo
+from askance.workflows import demonstration as demo
 
 RESPONDENTS = 5000
 INK, TRUTH, OURS, WRONG = "#333333", "#222222", "#0072B2", "#D55E00"
 
 
 def main() -> None:
-    truth = demo.simulated_respondents(RESPONDENTS)
     with tempfile.TemporaryDirectory() as folder:
-        study, answers = demo._write_study(Path(folder), truth)
-        release, _ = demo._privatize(study, answers, Path(folder) / "release.parquet")
-        report = demo._fit(release, "marginal", Path(folder))
-    known = demo.true_values(truth)
+        study = demo.DemoStudy(Path(folder), RESPONDENTS)
+        study.write_study()
+        study.privatize()
+        result = study.fit()
+    known, report = result.truth, result.reports["marginal"]
     ours, naive = demo.estimates(report), demo.estimates(report, naive=True)
     names = [name for name in known if name != "share of yes"]
 
@@ -37,7 +37,9 @@ def main() -> None:
     axes.set_yticks(range(len(names)), list(reversed(names)), fontsize=11)
     axes.set_xlabel("effect on the log-odds of a yes", color=INK)
     axes.set_title(
-        f"{RESPONDENTS:,} answers under randomised response, epsilon {demo.EPSILON:g}", fontsize=12, loc="left"
+        f"{RESPONDENTS:,} answers under randomised response, epsilon {demo.DemoStudy.EPSILON:g}",
+        fontsize=12,
+        loc="left",
     )
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)

@@ -1,5 +1,6 @@
 """``askance demo``: the whole study really runs, and its verdict can fail."""
 
+import json
 import re
 from pathlib import Path
 
@@ -7,8 +8,8 @@ import numpy as np
 import pytest
 
 import askance as ask
-from askance.cli import demo
 from askance.cli.app import main
+from askance.workflows import demonstration as demo
 
 
 def _run(capsys, *arguments: str) -> tuple[int, str, str]:
@@ -33,7 +34,7 @@ def test_the_demonstration_works(tmp_path, monkeypatch, capsys):
         truth, naive, askance = rows[name]
         assert abs(naive - truth) > 0.3
         assert abs(askance - truth) < abs(naive - truth)
-    again = ask.IndirectClassifier().fit_release("askance-demo/release.parquet", formula=demo.FORMULA)
+    again = ask.IndirectClassifier().fit_release("askance-demo/release.parquet", formula=demo.DemoStudy.FORMULA)
     assert again.coef_[0].round(3).tolist() == [rows["texture"][2], rows["smoothness"][2]]
 
 
@@ -42,6 +43,16 @@ def test_it_can_be_run_twice_in_one_folder(tmp_path, capsys):
     for _ in range(2):
         code, out, _ = _run(capsys, "--output", str(target), "--respondents", "2000")
         assert code == 0, out
+
+
+def test_for_programs(tmp_path, capsys):
+    code, out, err = _run(capsys, "--out", str(tmp_path / "demo"), "--respondents", "2000", "--json")
+    assert (code, err) == (0, "")
+    said = json.loads(out)
+    assert said["audit_passed"]
+    assert said["problems"] == []
+    assert set(said["estimates"]["texture"]) == {"truth", "naive", "marginal", "moments"}
+    assert all(Path(path).exists() for path in said["written"])
 
 
 def test_a_file_in_the_way_is_refused(tmp_path, capsys):

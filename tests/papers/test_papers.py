@@ -291,7 +291,7 @@ def test_command_lists():
 
 
 def test_command_runs_and_writes(tmp_path):
-    shown = invoke("randomised-response/voting", "--quick", "--output", tmp_path)
+    shown = invoke("randomised-response/voting", "--quick", "--out", tmp_path)
     assert shown.exit_code == 0, shown.output
     assert "(24) corrected" in shown.stdout
     assert "yes" in shown.stdout
@@ -300,23 +300,23 @@ def test_command_runs_and_writes(tmp_path):
 
 
 def test_command_speaks_json(tmp_path):
-    shown = invoke("randomised-response/voting", "--quick", "--json", "--output", tmp_path, "--seed", 2)
+    shown = invoke("randomised-response/voting", "--quick", "--json", "--out", tmp_path, "--seed", 2)
     account = json.loads(shown.stdout)
     assert account["agrees"] is True
     assert account["entries"][0]["seed"] == 2
 
 
 def test_command_exits_with_1_when_something_disagrees(failing_entry, tmp_path):
-    shown = invoke(failing_entry.name, "--output", tmp_path)
+    shown = invoke(failing_entry.name, "--out", tmp_path)
     assert shown.exit_code == 1
     assert "NO" in shown.stdout
-    as_json = invoke(failing_entry.name, "--output", tmp_path, "--json")
+    as_json = invoke(failing_entry.name, "--out", tmp_path, "--json")
     assert as_json.exit_code == 1
     assert json.loads(as_json.stdout)["agrees"] is False
 
 
 def test_command_refuses_unknown_names_before_running_any(tmp_path):
-    shown = invoke("randomised-response/voting", "figure-9", "--output", tmp_path / "out")
+    shown = invoke("randomised-response/voting", "figure-9", "--out", tmp_path / "out")
     assert isinstance(shown.exception, InvalidInput)
     assert not (tmp_path / "out").exists()
 

@@ -20,6 +20,12 @@ from askance.errors import AskanceError
 
 BAD_INPUT = 2
 
+
+def unwrapped(text: str) -> str:
+    """Return paragraphs of one line each, so that they are broken where the terminal ends."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+
+
 app = typer.Typer(
     name="askance",
     help="Learn models from what people were willing to tell you.",
@@ -32,6 +38,8 @@ for command in (demo, privatize, fit, ratios, tag, audit, reproduce):
     app.command()(command)
 for group in (release, ledger):
     app.add_typer(group)
+for registered in [*app.registered_commands, *release.registered_commands, *ledger.registered_commands]:
+    registered.help = unwrapped(registered.callback.__doc__ or "")
 
 
 def _print_version(wanted: bool) -> None:

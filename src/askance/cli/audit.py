@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from askance.cli.options import Json, Quiet
+
 if TYPE_CHECKING:
     from askance.planning.auditing.audit_report import AuditReport
     from askance.releases.header import Header
@@ -21,7 +23,8 @@ def audit(
         float,
         typer.Option(min=0.0, max=1.0, help="Probability with which honest channels may fail, all questions together."),
     ] = 0.001,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Check every channel of a study or a release.
 
@@ -30,13 +33,17 @@ def audit(
     checked, and a level which the reports surely exceed is estimated.
     Ends with 0 if all channels pass, 1 if one fails, 2 if the input cannot be used.
     """
-    from askance.cli.output import print_json
+    from askance.cli.output import print_json, progress_bar
     from askance.planning.auditing.channel_audit import audit as audit_channel
 
     header = _header(study_or_release)
     questions = header.questions
-    # The stated rate is for the whole command.
-    reports = {q.name: audit_channel(q.channel, draws, error_rate / len(questions)) for q in questions}
+    reports = {}
+    with progress_bar("auditing", quiet=quiet) as progress:
+        for done, question in enumerate(questions):
+            progress(done, len(questions))
+            # The stated rate is for the whole command.
+            reports[question.name] = audit_channel(question.channel, draws, error_rate / len(questions))
     passed = all(report.passed for report in reports.values())
     if as_json:
         by_name = {name: report.to_dict() for name, report in reports.items()}

@@ -8,7 +8,7 @@ import typer
 
 from askance.cli.options import (
     Bag,
-    Columns,
+    BagColumns,
     Engine,
     Json,
     Level,
@@ -112,7 +112,7 @@ def fit(
     ] = None,
     proportions: Proportions = None,
     bag: Bag = "bag",
-    columns: Columns = None,
+    columns: BagColumns = None,
     report: Report = None,
     save: Save = None,
     overwrite: Overwrite = False,

@@ -1,7 +1,7 @@
 """Options that several commands share: each is declared once, and means the same everywhere."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, overload
 
 import typer
 
@@ -35,9 +35,9 @@ Bag = Annotated[
     str,
     typer.Option("--bag", metavar="COLUMN", help="The column of bags, in both files.", rich_help_panel=BAGS_PANEL),
 ]
-Columns = Annotated[
-    str | None, typer.Option("--columns", help="The features to use, between commas; all columns if not given.")
-]
+_COLUMNS = "The features to use, between commas; all columns if not given."
+Columns = Annotated[str | None, typer.Option("--columns", help=_COLUMNS)]
+BagColumns = Annotated[str | None, typer.Option("--columns", help=_COLUMNS, rich_help_panel=BAGS_PANEL)]
 Epsilon = Annotated[str, typer.Option("--epsilon", metavar="NUMBER", help="The level of privacy of one label.")]
 LedgerFile = Annotated[Path, typer.Option("--ledger", help="The budget that is spent: see askance ledger create.")]
 
@@ -96,6 +96,10 @@ def was_given(context: typer.Context, name: str) -> bool:
     return source is not None and source.name not in ("DEFAULT", "DEFAULT_MAP")
 
 
+@overload
+def between_commas(text: str, option: str) -> list[str]: ...
+@overload
+def between_commas(text: str | None, option: str) -> list[str] | None: ...
 def between_commas(text: str | None, option: str) -> list[str] | None:
     """Read names between commas; None where the option was not given."""
     from askance.errors import InvalidInput

@@ -16,7 +16,7 @@ def console(*, stderr: bool = False) -> "Console":
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
-    # In a pipe or a file a line should not be broken where some imagined terminal ends.
+    # In a pipe or a file no line should be broken where some imagined terminal ends, and tables may be wide.
     width = None if stream.isatty() else 200
     return Console(file=stream, highlight=False, soft_wrap=not stream.isatty(), width=width)
 
@@ -50,9 +50,9 @@ def warn(text: str) -> None:
 
 
 @contextmanager
-def progress_bar(description: str) -> Iterator[Callable[[int, int], None]]:
+def progress_bar(description: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None]]:
     """Show a progress bar on standard error if that is a terminal; yields ``update(done, total)``."""
-    if not sys.stderr.isatty():
+    if quiet or not sys.stderr.isatty():
         yield lambda done, total: None
         return
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -61,3 +61,13 @@ def progress_bar(description: str) -> Iterator[Callable[[int, int], None]]:
     with Progress(*columns, console=console(stderr=True), transient=True) as progress:
         task = progress.add_task(description, total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+@contextmanager
+def spinner(description: str, *, quiet: bool = False) -> Iterator[None]:
+    """Show on standard error that something takes its time, if that is a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield
+        return
+    with console(stderr=True).status(description):
+        yield

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from askance.cli.options import Engine, Json, Overwrite, Quiet, out_option
+
 if TYPE_CHECKING:
     from askance.releases.declarations import Question
     from askance.releases.privatizing import Privatized
     from askance.releases.study import Study
 
-_MANY = 0.05  # of a column clipped
+_MUCH_CLIPPED = 0.05  # of a column: a mean can be off by as much of its range; fewer are outliers, which bounds are for
 
 
 def privatize(
@@ -19,15 +21,14 @@ def privatize(
     data: Annotated[
         Path, typer.Argument(help="True answers: a CSV or Parquet file, arrays (.npz), or a folder of them.")
     ],
-    out: Annotated[Path, typer.Option(help="The release to write (Parquet).")],
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier release.")] = False,
+    out: Annotated[Path, out_option("The release to write (Parquet).")],
     rows_per_part: Annotated[
         int | None, typer.Option(min=1, help="Write a folder of part files with this many rows each.")
     ] = None,
-    engine: Annotated[
-        str, typer.Option(help="Where it runs: local, dask, spark, or dask:ADDRESS, spark:MASTER.")
-    ] = "local",
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    engine: Engine = "local",
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Hide true answers as a study says, and write the release.
 
@@ -40,7 +41,7 @@ def privatize(
 
     plan = Study.read(study)
     if engine == "local":
-        with progress_bar("privatising") as progress:
+        with progress_bar("privatising", quiet=quiet) as progress:
             done = privatize_file(plan, data, out, overwrite=overwrite, rows_per_part=rows_per_part, progress=progress)
     else:
         done = _privatize_elsewhere(engine, plan, data, out, overwrite, rows_per_part)
@@ -136,7 +137,7 @@ def _warnings_on_bounds(done: "Privatized", clipped: dict[str, int]) -> list[str
         f"{100 * share:.3g}% of {name!r} lay outside the public bounds: these are too tight, and estimates are about "
         "the clipped values. Choose wider bounds, from what is known without these data."
         for name, share in shares.items()
-        if share > _MANY
+        if share > _MUCH_CLIPPED
     ]
 
 

@@ -8,7 +8,7 @@ import typer
 from askance.cli.options import (
     BAGS_PANEL,
     Bag,
-    Columns,
+    BagColumns,
     Json,
     Level,
     Overwrite,
@@ -38,7 +38,7 @@ def ratios(
     ] = None,
     proportions: Proportions = None,
     bag: Bag = "bag",
-    columns: Columns = None,
+    columns: BagColumns = None,
     model: Annotated[
         Path | None, typer.Option(help="A model that --save wrote, in place of --bags and --proportions.")
     ] = None,

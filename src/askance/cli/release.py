@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from askance.cli.options import Columns, Epsilon, Json, LedgerFile, Overwrite, between_commas, check_targets, out_option
+
 if TYPE_CHECKING:
     from askance.channels.alphabet import Label
     from askance.releases.counts_release import CountsRelease
@@ -26,36 +28,33 @@ def mean_operator(
     features: Annotated[Path, typer.Option(help="Public features of the same people: CSV or Parquet.")],
     id_column: Annotated[str, typer.Option("--id", metavar="COLUMN", help="The column of identifiers, in both files.")],
     label: Annotated[str, typer.Option(metavar="COLUMN", help="The column of labels.")],
-    epsilon: Annotated[str, typer.Option(metavar="NUMBER", help="The level of privacy of one label.")],
-    ledger: Annotated[Path, typer.Option(help="The budget that is spent: see askance ledger create.")],
-    out: Annotated[Path, typer.Option(help="The release to write (JSON).")],
+    epsilon: Epsilon,
+    ledger: LedgerFile,
+    out: Annotated[Path, out_option("The release to write (JSON).")],
     delta: Annotated[str, typer.Option(metavar="NUMBER", help="For Gaussian noise: the chance of failing.")] = "0",
     mechanism: Annotated[
         Literal["auto", "laplace", "knorm", "gaussian", "response"],
         typer.Option(help="How the labels are hidden; auto takes the one of least error."),
     ] = "auto",
     classes: Annotated[str, typer.Option(help="The labels that there may be, in order, between commas.")] = "-1,1",
-    columns: Annotated[
-        str | None, typer.Option(help="The features to use, between commas; all columns if not given.")
-    ] = None,
+    columns: Columns = None,
     intercept: Annotated[bool, typer.Option("--intercept/--no-intercept", help="Release the mean label too.")] = True,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier file.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the release as JSON.")] = False,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
 ) -> None:
     """Release a noisy total of features by label, from which the holder of the features can train a classifier.
 
     One person's label is protected; features and identifiers are taken to be known to both sides. The budget is spent
     before any noise is drawn. Whatever is refused spends nothing.
     """
-    from askance.files.targets import check_target
     from askance.mechanisms.ledger import Ledger
     from askance.releases.mean_operator_release import release_mean_operator
     from askance.tables.people import PeopleFeatures, read_labels
 
-    check_target(out, overwrite=overwrite, inputs=(labels, features, ledger))
+    check_targets(out, overwrite=overwrite, inputs=[labels, features, ledger])
     book = Ledger(ledger)
     declared = _classes(classes)
-    public = PeopleFeatures.read(features, id_column, None if columns is None else _listed(columns))
+    public = PeopleFeatures.read(features, id_column, between_commas(columns, "--columns"))
     done = release_mean_operator(
         public.values,
         read_labels(labels, id_column, label, declared, public.ids),
@@ -76,9 +75,9 @@ def mean_operator(
 def counts(
     data: Annotated[Path, typer.Argument(help="Private labels by bag: a CSV or Parquet file, or a folder of them.")],
     classes: Annotated[str, typer.Option(help="The labels that there may be, in order, between commas.")],
-    epsilon: Annotated[str, typer.Option(metavar="NUMBER", help="The level of privacy of one label.")],
-    ledger: Annotated[Path, typer.Option(help="The budget that is spent: see askance ledger create.")],
-    out: Annotated[Path, typer.Option(help="The release to write (JSON).")],
+    epsilon: Epsilon,
+    ledger: LedgerFile,
+    out: Annotated[Path, out_option("The release to write (JSON).")],
     label: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column of labels.")] = None,
     bag: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="The column of bags; all people are one bag if not given.")
@@ -100,8 +99,8 @@ def counts(
     overlapping: Annotated[
         bool, typer.Option("--overlapping", help="People may be in several bags: the levels of all bags add up.")
     ] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier file.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the release as JSON.")] = False,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
 ) -> None:  # fmt: skip
     """Release how many people of each class are in each bag, with noise that hides every single label.
 
@@ -110,7 +109,6 @@ def counts(
     nothing.
     """
     from askance.errors import InvalidInput
-    from askance.files.targets import check_target
     from askance.mechanisms.ledger import Ledger
     from askance.releases.counts_release import release_counts
     from askance.tables.counted_people import CountedPeople, count_people, read_count_table
@@ -120,7 +118,7 @@ def counts(
             "--label and --counts together, or neither" if id_column is None else "--id with --counts",
             "--label COLUMN (and --id COLUMN) for a row for each person, or --counts for a row for each bag",
         )
-    check_target(out, overwrite=overwrite, inputs=(data, ledger))
+    check_targets(out, overwrite=overwrite, inputs=[data, ledger])
     book = Ledger(ledger)
     declared = _classes(classes)
     if label is None:
@@ -158,15 +156,11 @@ def _print(done: "CountsRelease | MeanOperatorRelease", expected: str, book: obj
     show(f"\n{book!r}", markup=False)
 
 
-def _listed(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
-
-
 def _classes(text: str) -> "tuple[Label, ...]":
     """Read labels: whole numbers if all of them are, else text."""
     from askance.channels.alphabet import as_labels
 
-    words = _listed(text)
+    words = between_commas(text, "--classes")
     try:
         return as_labels([int(word) for word in words], "classes")
     except ValueError:

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from askance.cli.options import Json, Quiet, Seed, out_option
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -17,43 +19,37 @@ def reproduce(
         list[str] | None,
         typer.Argument(help="Figures (linear-moments/figure-3), papers (linear-moments) or 'all'.", show_default=False),
     ] = None,
-    output: Annotated[Path, typer.Option(help="Folder for plots, their data and the findings.")] = Path(
-        "askance-reproduce"
-    ),
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the simulations.")] = 0,
     quick: Annotated[bool, typer.Option("--quick", help="Simulate less: seconds instead of a minute.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    seed: Seed = 0,
+    out: Annotated[Path, out_option("Folder for plots, their data and the findings.")] = Path("askance-reproduce"),
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Reproduce figures of the papers by formula and by simulation; without names, list them.
 
     Exits with 1 if a number disagrees with what was published or with our own formula.
     """
-    import json
-
-    from rich.console import Console
-
+    from askance.cli.output import console, print_json, spinner
     from askance.papers.registry import entries, run_entry, select
 
-    console = Console()
     if not names:
         listed = list(entries().values())
         if as_json:
-            typer.echo(json.dumps({"entries": [entry.to_json() for entry in listed]}, indent=2))
+            print_json({"entries": [entry.to_json() for entry in listed]})
         else:
-            _print_list(console, listed)
+            _print_list(console(), listed)
         return
     accounts, agrees = [], True
     for entry in select(names):
-        # The spinner goes to stderr, so that stdout stays clean for tables and JSON.
-        with Console(stderr=True).status(f"{entry.name}: {entry.title}"):
-            outcome = run_entry(entry, output, seed, quick)
+        with spinner(f"{entry.name}: {entry.title}", quiet=quiet):
+            outcome = run_entry(entry, out, seed, quick)
         agrees = agrees and outcome.agrees
         if as_json:
             accounts.append(entry.to_json() | {"seed": seed, "quick": quick} | outcome.to_json())
         else:
-            _print_outcome(console, entry, outcome)
+            _print_outcome(console(), entry, outcome)
     if as_json:
-        typer.echo(json.dumps({"agrees": agrees, "entries": accounts}, indent=2))
+        print_json({"agrees": agrees, "entries": accounts})
     if not agrees:
         raise typer.Exit(1)
 
