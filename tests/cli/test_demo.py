@@ -67,12 +67,7 @@ def test_a_wrong_channel_fails_the_demonstration(tmp_path, monkeypatch, capsys):
     """If answers are hidden more strongly than the release says, estimates are far off, and the exit code tells."""
     from askance.channels.labels.finite import FiniteLaw
 
-    honest = FiniteLaw.privatize
-
-    def hides_twice(self, truth):
-        return honest(self, honest(self, truth))
-
-    monkeypatch.setattr(FiniteLaw, "privatize", hides_twice)
+    monkeypatch.setattr(FiniteLaw, "sampler", ask.RandomizedResponse(("no", "yes"), epsilon=0.5).sampler)
     code, out, _ = _run(capsys, "--output", str(tmp_path / "demo"))
     assert code == 1
     assert "FAILED: the audit did not pass" in out

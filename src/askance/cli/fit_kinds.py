@@ -66,7 +66,7 @@ REGIONS = Kind(
     "Tag text with: askance tag {model} TEXT",
 )
 BAGS = Kind(
-    "rows in bags",
+    "rows in bags (--proportions)",
     ("proportions", "bag", "columns", "method", "loss", "ridge", "level", "seed"),
     ("auto", "bag-likelihood", "mean-map", "laplacian", "alternating", "bag-classifier", "relabel", "committee"),
 )

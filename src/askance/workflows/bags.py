@@ -7,6 +7,7 @@ from typing import Any
 from askance.errors import NotAvailable
 from askance.files.location import StrPath
 from askance.learning.bags.proportion_classifier import ProportionClassifier
+from askance.learning.bags.released_bags import told_by_counts
 from askance.releases.counts_release import CountsRelease
 from askance.releases.reading import open_release
 from askance.reports.summary import Summary
@@ -69,11 +70,14 @@ def fit_bags(
     known, classes = read_proportions(proportions, bag)
     rows = GroupedRows.read(data, bag, columns)
     frame = pd.DataFrame(rows.values, columns=list(rows.columns))
+    guarantee, noise = None, None
+    if isinstance(known, CountsRelease):
+        guarantee = known.guarantee
+        known, noise, classes = told_by_counts(known, None)
     with collected_remarks() as remarks:
         model = ProportionClassifier(method, loss, ridge, classes=classes, random_state=seed)
-        model.fit(frame, rows.groups, known)
-    summary = _summary(model, level)
-    guarantee = known.guarantee if isinstance(known, CountsRelease) else None
+        model.fit(frame, rows.groups, known, noise)
+    summary = replace(_summary(model, level), privacy="" if guarantee is None else str(guarantee))
     account = {
         "estimator": "ProportionClassifier",
         "rows": model.n_rows_,
