@@ -9,12 +9,14 @@ from importlib import import_module
 from pkgutil import walk_packages
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import askance
 from askance import AskanceWarning, Guarantee, InvalidInput, Unidentifiable, channel_from_spec, channels
 from askance.channels.base import LabelChannel
 from askance.channels.channel import Channel
+from askance.channels.question_channel import QuestionChannel
 from askance.channels.specs import EVERY_CHANNEL
 from askance.channels.value import ChannelValue
 from askance.entropy.bits import GeneratorBits
@@ -193,6 +195,28 @@ def test_real_reports_are_valid(channel):
             channel.encode_reports(channel.decode_reports(codes), ["cards"] * ROWS)
 
 
+MIXED_KINDS = ("finite-mixed-labels", "mixed-designs")  # a column of a file has labels of one kind
+QUESTIONS = {
+    name: channel for name, channel in DRAWN.items() if isinstance(channel, QuestionChannel) and name not in MIXED_KINDS
+}
+
+
+@pytest.mark.parametrize("channel", QUESTIONS.values(), ids=QUESTIONS.keys())
+def test_reports_survive_a_file(channel):
+    truth, design = some_truth(channel, ROWS, np.random.default_rng(14)), some_design(channel, ROWS)
+    codes = channel.draw(channel.prepare(truth, **design).values, GeneratorBits(np.random.default_rng(15)))
+    column = channel.store(codes)
+    assert column.type == channel.arrow_type
+    assert same(channel.encode_reports(column, **design), codes)
+    assert same(channel.encode_reports(pa.chunked_array([column[:200], column[200:]]), **design), codes)
+    some = {name: names[200:300] for name, names in design.items()}
+    assert same(channel.encode_reports(column[200:300], **some), codes[200:300])
+    low, high = np.array([*channel.public_bounds("asked").values()]).reshape(-1, 2).T
+    assert (channel.hides == "numbers") == bool(len(low))
+    assert np.all(low < high)
+    assert {"choices", "bounds", "columns", "width"} & set(channel.declaration())
+
+
 @EVERY_DRAWN
 @pytest.mark.parametrize(
     "truth",
@@ -222,6 +246,12 @@ def test_values_outside_their_bounds_are_clipped_once_and_said_once(channel):
     assert same(reports, channel.simulate(np.tile(highest, (50, 1)), np.random.default_rng(8)))
     with pytest.raises(InvalidInput, match="nan"):
         channel.simulate(np.full((50, len(far)), np.nan), np.random.default_rng(8))
+
+
+@pytest.mark.parametrize("name", MIXED_KINDS)
+def test_labels_of_several_kinds_have_no_column(name):
+    with pytest.raises(InvalidInput, match="labels of several kinds"):
+        DRAWN[name].arrow_type  # noqa: B018
 
 
 # -- what reports are worth --------------------------------------------------------------------------

@@ -31,6 +31,10 @@ class QuestionChannel(Channel):
         """Return the columns that the truth comes in, if the question's name does not say it."""
         return (question,)
 
+    def public_bounds(self, question: str) -> dict[str, tuple[float, float]]:
+        """Return the public bounds of the columns that the truth comes in; nothing where it has none."""
+        return {}
+
     def for_columns(self, columns: Sequence[str]) -> Self:
         """Return this channel for attributes that come in so many columns."""
         raise InvalidInput(

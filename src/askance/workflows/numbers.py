@@ -3,13 +3,10 @@
 import warnings
 from collections.abc import Sequence
 
-from askance.channels.rows.private_number import PrivateNumber
-from askance.channels.rows.private_row import PrivateRow
 from askance.engines.base import Engine
 from askance.errors import AskanceWarning, InvalidInput
 from askance.learning.face.formula import in_formula
 from askance.learning.numbers.indirect_regressor import IndirectRegressor
-from askance.releases.header import Question
 from askance.reports.number_report import NumberFacts, NumberReport
 from askance.reports.report import Comparison
 from askance.workflows.covariate_notes import notes_on_hidden_covariates
@@ -30,11 +27,11 @@ def analyse_numbers(opened: OpenReports, engine: str | Engine = "local", command
     """
     request, release, asked = opened.request, opened.release, opened.asked
     formula, channel = request.formula, asked.channel
-    if not isinstance(channel, PrivateNumber | PrivateRow):
+    if channel.hides != "numbers":
         raise InvalidInput(f"the question {asked.name!r}, which has choices", "a question that hides numbers")
     features: Sequence[str] | None = None
     attenuated: tuple[str, ...] = ()
-    if isinstance(channel, PrivateNumber):
+    if channel.sources(asked.name) == (asked.name,):  # one number, beside public covariates
         attenuated = notes_on_hidden_covariates(opened)
         if formula is None:
             features = [c.name for c in release.header.covariates if c.type == "number" and c.name != request.weight]
@@ -49,7 +46,7 @@ def analyse_numbers(opened: OpenReports, engine: str | Engine = "local", command
     report = NumberReport(
         **opened.about((*model.notes_, *attenuated), command),
         sentence=channel.describe(),
-        columns=_columns(asked),
+        columns=channel.public_bounds(asked.name),
         outcome=model.outcome_,
         formula=_written(model.outcome_, model.parameter_names_[1:]) if formula is None else formula.text,
         regression=Comparison(model.summary(request.level), None),
@@ -67,11 +64,3 @@ def analyse_numbers(opened: OpenReports, engine: str | Engine = "local", command
 
 def _written(outcome: str, features: Sequence[str]) -> str:
     return f"{in_formula(outcome)} ~ {' + '.join(map(in_formula, features)) or '1'}"
-
-
-def _columns(asked: Question) -> dict[str, tuple[float, float]]:
-    channel = asked.channel
-    if isinstance(channel, PrivateRow):
-        bounds = channel.bounds
-        return {n: (low, high) for n, low, high in zip(bounds.names, bounds.lower, bounds.upper, strict=True)}
-    return {asked.name: channel.range} if isinstance(channel, PrivateNumber) else {}

@@ -85,6 +85,9 @@ class PrivateNumber(VectorChannel, QuestionChannel):
     def layout(self) -> Fields:
         return Fields((self.law.codes,))
 
+    def public_bounds(self, question: str) -> dict[str, tuple[float, float]]:
+        return {question: self.range}
+
     def declaration(self) -> dict[str, Any]:
         return {"bounds": self.range, "channel": self.design("lower", "upper")}
 

@@ -174,6 +174,9 @@ class PrivateRow(NumberChannel, QuestionChannel):
     def sources(self, question: str) -> tuple[str, ...]:
         return self.names
 
+    def public_bounds(self, question: str) -> dict[str, tuple[float, float]]:
+        return {name: (low, high) for name, low, high in self.columns}
+
     def declaration(self) -> dict[str, Any]:
         return {"columns": self.bounds.to_dict(), "channel": self.design("columns")}
 

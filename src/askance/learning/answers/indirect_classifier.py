@@ -295,7 +295,7 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
 
 def as_channel(channel: Any) -> Any:
     """Return a channel; a mapping of named designs becomes a DesignPerRow."""
-    if channel is None or isinstance(channel, LabelChannel):
+    if channel is None or isinstance(channel, LabelChannel):  # the public door: a protocol, which users may keep, too
         return channel
     if isinstance(channel, Mapping):
         return DesignPerRow(channel)

@@ -128,7 +128,7 @@ class _Means:
         self.sums, self.squares = np.zeros_like(self.wanted), np.zeros_like(self.wanted)
         # Of all reports, whatever the truth: one that is rare for this truth is seen for another.
         self._lowest, self._highest = (np.full(sum(single.shape), sign * np.inf) for sign in (1, -1))
-        self._told = np.zeros(single.shape[1], np.int64)
+        self._informed = np.zeros(single.shape[1], np.int64)
         self._usual: NDArray[np.float64] | None = None
 
     def observe(self, truth: str, reports: Reports) -> None:
@@ -137,7 +137,7 @@ class _Means:
         scales = estimates @ self._weights.T
         if self._usual is None:  # what most reports say about a quantity that few of them tell
             self._usual = np.sort(estimates[:_FOR_THE_USUAL], axis=0)[min(len(estimates), _FOR_THE_USUAL) // 2]
-        self._told += (estimates != self._usual).sum(axis=0)
+        self._informed += (estimates != self._usual).sum(axis=0)
         self._lowest = np.minimum(self._lowest, np.concatenate([estimates.min(axis=0), scales.min(axis=0)]))
         self._highest = np.maximum(self._highest, np.concatenate([estimates.max(axis=0), scales.max(axis=0)]))
         off = np.column_stack([estimates, scales[:, t]]) - self.wanted[t]
@@ -148,8 +148,8 @@ class _Means:
     @property
     def judged(self) -> NDArray[np.bool_]:
         """Which means can be judged: it is known how far apart their estimates may lie."""
-        single = np.broadcast_to(self._told >= _ENOUGH, self._weights.shape)
-        every = np.where(self._weights != 0, self._told, _SOME).min(axis=1) >= _SOME
+        single = np.broadcast_to(self._informed >= _ENOUGH, self._weights.shape)
+        every = np.where(self._weights != 0, self._informed, _SOME).min(axis=1) >= _SOME
         return np.column_stack([single, (self.wanted[:, -1] > 0) & every])
 
     @property
