@@ -13,7 +13,9 @@ from askance.reports.estimator_report import Headline as Headline
 from askance.reports.estimator_report import ReportFigure as ReportFigure
 from askance.reports.figures import coefficient_rows as coefficient_rows
 from askance.reports.figures import draw_intervals as draw_intervals
+from askance.reports.figures import draw_shares as draw_shares
 from askance.reports.figures import interval_height as interval_height
+from askance.reports.figures import share_rows as share_rows
 from askance.reports.html import write_report as write_report
 from askance.reports.number_format import number as number
 from askance.reports.number_format import p_value as p_value

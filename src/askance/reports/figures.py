@@ -24,15 +24,21 @@ def coefficient_plot(estimates: Summary, naive: Summary | None, unit: str = "cha
 
 def prevalence_plot(estimates: Summary, naive: Summary | None) -> str:
     """Draw the proportion of each true answer with its interval; the naive ones beside them."""
-    # Of two shares that sum to one, one is enough.
-    rows = [1] if len(estimates.names) == 2 else list(range(len(estimates.names)))[:_MOST_ROWS]
+    draw = partial(draw_shares, estimates=estimates, naive=naive)
+    return inline_svg(draw, (_WIDTH, interval_height(len(share_rows(estimates)))), "shares")
 
-    def draw(axes: Any) -> None:
-        draw_intervals(axes, estimates, naive, rows, "share of all respondents (%)", scale=100, zero=False)
-        # From nothing, so that lengths can be compared, and never beyond everybody.
-        axes.set_xlim(0, min(axes.get_xlim()[1], 100.5))
 
-    return inline_svg(draw, (_WIDTH, interval_height(len(rows))), "shares")
+def share_rows(estimates: Summary) -> list[int]:
+    """Return the rows of a figure of shares: of two that sum to one, one is enough."""
+    return [1] if len(estimates.names) == 2 else list(range(len(estimates.names)))[:_MOST_ROWS]
+
+
+def draw_shares(axes: Any, estimates: Summary, naive: Summary | None = None) -> None:
+    """Draw shares of all respondents with their intervals on matplotlib axes."""
+    rows = share_rows(estimates)
+    draw_intervals(axes, estimates, naive, rows, "share of all respondents (%)", scale=100, zero=False)
+    # From nothing, so that lengths can be compared, and never beyond everybody.
+    axes.set_xlim(0, min(axes.get_xlim()[1], 100.5))
 
 
 def coefficient_rows(estimates: Summary) -> list[int]:

@@ -431,6 +431,22 @@ def test_any_classifier_can_stand_in_and_logistic_regression_gives_the_same_answ
         ask.IndirectClassifier(channel, "moments", base_estimator=forest).fit(X, reports)
 
 
+def test_weighted_scores_are_right_on_average_whatever_the_unit_of_the_weights():
+    channel = ask.RandomizedResponse(["no", "yes"], epsilon=1.5)
+    X, truth, reports, rng = sample(channel)
+    weights = rng.random(len(X))
+    fitted = ask.IndirectClassifier(channel).fit(X, reports)
+    known = fitted.score(X, truth, weights, of="truth")
+    assert known == np.average(fitted.predict(X) == truth, weights=weights)
+    scores = [fitted.score(X, channel.simulate(truth, rng), weights) for _ in range(100)]
+    error = np.std(scores) / 10
+    assert np.mean(scores) == pytest.approx(known, abs=4 * error)  # by chance: below 1 in 10 000
+    once = fitted.score(X, reports, weights)
+    assert fitted.score(X, reports, (weights / weights.sum()).tolist()) == pytest.approx(once, rel=1e-12)
+    with pytest.raises(ask.InvalidInput, match="weight"):
+        fitted.score(X, reports, -weights)
+
+
 @pytest.mark.parametrize("channel", [ask.Warner(0.85), THREE], ids=["two", "three"])
 def test_a_fit_by_a_learner_is_summed_up_without_coefficients(channel, tmp_path):
     X, _, reports, _ = sample(channel)

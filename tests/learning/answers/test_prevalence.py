@@ -152,3 +152,12 @@ def test_the_observed_law_never_has_a_zero():
     law = ReportCounts(10, np.array([10.0, 0.0]), np.array([10.0, 0.0])).law
     assert law.min() > 0
     assert law.sum() == pytest.approx(1)
+
+
+def test_the_figure_shows_shares():
+    fitted = ask.Prevalence(ask.Warner(0.8)).fit(["yes"] * 400 + ["no"] * 600)
+    (figure,) = fitted.figures()
+    assert figure.description == "Shares of all respondents with 95% intervals: yes 33.3%."
+    axes = fitted.plot()
+    assert axes.get_xlabel() == "share of all respondents (%)"
+    assert axes.get_xlim()[0] == 0

@@ -2,6 +2,7 @@
 
 import inspect
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -84,6 +85,14 @@ def test_fit_release_refuses_another_kind_of_release(name):
     other = "CountTagger" if name != "CountTagger" else "Prevalence"
     with pytest.raises(ask.AskanceError, match="release"):
         clone(EXAMPLES[name]().fitted).fit_release(EXAMPLES[other]().release)
+
+
+@pytest.mark.parametrize("name", ["IndirectClassifier", "IndirectRegressor", "Prevalence"])
+def test_a_release_is_not_read_by_another_channel(name):
+    example = EXAMPLES[name]()
+    other = replace(example.fitted.channel, epsilon=1.0)
+    with pytest.raises(ask.InvalidInput, match="Leave channel=None"):
+        clone(example.fitted).set_params(channel=other).fit_release(example.release, **example.release_arguments)
 
 
 @every_estimator

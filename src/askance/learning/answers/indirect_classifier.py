@@ -22,7 +22,7 @@ from askance.learning.face.base_learner import check_base_learner, learner_name
 from askance.learning.face.classes import class_array
 from askance.learning.face.linear_classifier import LinearClassifier
 from askance.learning.face.linear_parameters import parameter_names
-from askance.learning.face.release_records import records_of
+from askance.learning.face.release_records import records_of, refuse_other_channel
 from askance.learning.face.release_regression import RegressionTerms, ReleaseRegression
 from askance.learning.face.requested_ridge import checked_ridge
 from askance.learning.face.sample_weights import checked_weights
@@ -139,12 +139,7 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
         (release,) = releases
         asked = terms.asked(release)
         channel = asked.label_channel
-        if self.channel is not None and as_channel(self.channel) != channel:
-            raise InvalidInput(
-                f"this estimator has {self.channel!r}, but the release was made with {channel!r}",
-                "the release's own channel",
-                "Leave channel=None: a release says how its answers were hidden.",
-            )
+        refuse_other_channel(as_channel(self.channel), channel)
         reader = terms.reader(release, engine)
         source = engine.cache(records_of(release, asked, reader, terms.weight))
         self.feature_names_in_ = np.array(reader.names, dtype=object)

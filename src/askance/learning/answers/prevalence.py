@@ -16,17 +16,20 @@ from askance.errors import AskanceWarning, InvalidInput, NotAvailable, Unidentif
 from askance.learning.answers.indirect_classifier import as_channel
 from askance.learning.face.classes import class_array
 from askance.learning.face.estimator import Estimator
-from askance.learning.face.release_records import NumericColumns, records_of
+from askance.learning.face.figures import shares_figure
+from askance.learning.face.release_records import NumericColumns, records_of, refuse_other_channel
 from askance.learning.face.sample_weights import checked_weights
 from askance.learning.face.scoring import Of, asks_for_truth
 from askance.releases.reading import open_release
 from askance.releases.release import Release
+from askance.reports.estimator_report import ReportFigure
 from askance.reports.summary import Summary, standard_errors, summarise
 from askance.solvers.simplex import mixture_proportions, project_to_simplex
 from askance.statistics.base import Records
 from askance.statistics.frequencies import ReportCounts, ReportFrequencies
 
 _ROUNDING = 1e-12  # proportions are worked out to about 1e-14
+_BORDER = 1e-9  # a proportion below is at the border: the solver ends there with 1e-10 or less
 
 
 class Prevalence(Estimator):
@@ -85,6 +88,7 @@ class Prevalence(Estimator):
         """Fit to a release, which knows its own channel."""
         release = open_release(release, Release)
         asked = release.question(question)
+        refuse_other_channel(as_channel(self.channel), asked.label_channel)
         source = records_of(release, asked, NumericColumns(()), weight)
         with running(engine) as where:
             return self._fit_source(source, asked.label_channel, where, weight is not None)
@@ -102,7 +106,7 @@ class Prevalence(Estimator):
         else:
             self.proportions_ = mixture_proportions(channel.matrix, counts.weight)
             # On the border the likelihood is not quadratic: the unbiased estimate has honest errors there.
-            at_border = bool(self.proportions_.min() < 1e-9) and bool(np.isfinite(moment_covariance).all())
+            at_border = bool(self.proportions_.min() < _BORDER) and bool(np.isfinite(moment_covariance).all())
             self.covariance_ = (
                 moment_covariance
                 if at_border
@@ -140,9 +144,14 @@ class Prevalence(Estimator):
         asks_for_truth(of)
         raise NotAvailable("a score of proportions, which predict nobody's answer", "summary() for their errors")
 
+    def figures(self) -> tuple[ReportFigure, ...]:
+        """Return the figure of the proportions with their intervals."""
+        return (shares_figure(self.summary()),)
+
     @property
     def standard_errors_(self) -> Floats:
         """Standard errors of the proportions."""
+        check_is_fitted(self, "proportions_")
         return standard_errors(self.covariance_)
 
     def interval(self, level: float = 0.95) -> Floats:

@@ -7,6 +7,7 @@ from askance.learning.face.estimator import Estimator as Estimator
 from askance.learning.face.estimator import without_errors as without_errors
 from askance.learning.face.figures import drawn as drawn
 from askance.learning.face.figures import intervals_figure as intervals_figure
+from askance.learning.face.figures import shares_figure as shares_figure
 from askance.learning.face.formula import Formula as Formula
 from askance.learning.face.formula import FormulaColumns as FormulaColumns
 from askance.learning.face.formula import in_formula as in_formula
@@ -23,6 +24,7 @@ from askance.learning.face.release_records import FeatureReader as FeatureReader
 from askance.learning.face.release_records import NumericColumns as NumericColumns
 from askance.learning.face.release_records import checked_columns as checked_columns
 from askance.learning.face.release_records import records_of as records_of
+from askance.learning.face.release_records import refuse_other_channel as refuse_other_channel
 from askance.learning.face.release_regression import RegressionTerms as RegressionTerms
 from askance.learning.face.release_regression import ReleaseRegression as ReleaseRegression
 from askance.learning.face.requested_ridge import checked_ridge as checked_ridge

@@ -1,23 +1,35 @@
-"""Figures that several estimators have: estimates with their intervals."""
+"""Figures that several estimators have: estimates and shares with their intervals."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from askance.reports.estimator_report import ReportFigure
-from askance.reports.figures import coefficient_rows, draw_intervals, interval_height
+from askance.reports.figures import coefficient_rows, draw_intervals, draw_shares, interval_height, share_rows
 from askance.reports.summary import Summary
+
+_MOST_DESCRIBED = 8  # estimates that are read out: as many as a listener follows; the table has all of them
+_WIDTH = 5.2  # inches: as wide as the page shows a figure
 
 
 def intervals_figure(summary: Summary, unit: str = "change in log-odds") -> ReportFigure:
     """Return the figure of coefficients with their intervals; the intercept is left to the table."""
     rows = coefficient_rows(summary)
-    shown = ", ".join(f"{summary.names[row]} {summary.values[row, 0]:.3g}" for row in rows[:8])
-    return ReportFigure(
-        f"Estimates with {summary.percent} intervals.",
-        f"Estimates with {summary.percent} intervals: {shown}{', and more' if len(rows) > 8 else ''}.",
-        partial(draw_intervals, estimates=summary, rows=rows, unit=unit),
-        (5.2, interval_height(len(rows))),
-    )
+    draw = partial(draw_intervals, estimates=summary, rows=rows, unit=unit)
+    return _figure_of(summary, rows, f"Estimates with {summary.percent} intervals", draw, "{:.3g}")
+
+
+def shares_figure(summary: Summary) -> ReportFigure:
+    """Return the figure of proportions with their intervals; of two that sum to one, the second alone."""
+    rows = share_rows(summary)
+    draw = partial(draw_shares, estimates=summary)
+    return _figure_of(summary, rows, f"Shares of all respondents with {summary.percent} intervals", draw, "{:.1%}")
+
+
+def _figure_of(summary: Summary, rows: list[int], title: str, draw: Callable[[Any], None], shown: str) -> ReportFigure:
+    values = [f"{summary.names[row]} {shown.format(summary.values[row, 0])}" for row in rows[:_MOST_DESCRIBED]]
+    more = ", and more" if len(rows) > _MOST_DESCRIBED else ""
+    return ReportFigure(f"{title}.", f"{title}: {', '.join(values)}{more}.", draw, (_WIDTH, interval_height(len(rows))))
 
 
 def drawn(figure: ReportFigure, ax: Any = None) -> Any:

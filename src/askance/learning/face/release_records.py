@@ -182,6 +182,16 @@ def records_of(
     return ReleaseRecords(release, Decoder(asked.name, asked.channel, reader, asked.design_column, weight))
 
 
+def refuse_other_channel(given: Any, released: Any) -> None:
+    """Refuse an estimator's own channel if the release was made with another."""
+    if given is not None and given != released:
+        raise InvalidInput(
+            f"this estimator has {given!r}, but the release was made with {released!r}",
+            "the release's own channel",
+            "Leave channel=None: a release says how its reports were made.",
+        )
+
+
 def checked_columns(release: Release, columns: Sequence[Any]) -> tuple[str, ...]:
     """Check that a release has some columns."""
     absent = [name for name in columns if name not in release.columns]

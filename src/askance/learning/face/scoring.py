@@ -10,10 +10,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from askance.arrays import Codes, Floats
+from askance.arrays import Codes
 from askance.channels.base import LabelChannel
 from askance.errors import InvalidInput, NotAvailable
 from askance.learning.face.classes import class_codes
+from askance.learning.face.sample_weights import checked_weights
+from askance.statistics.frequencies import ReportCounts, counted
 
 Of = Literal["reports", "truth"]
 
@@ -40,10 +42,10 @@ def accuracy_on_truth(predicted: NDArray[Any], truth: Any, classes: NDArray[Any]
         raise InvalidInput(
             f"true labels of which none is a class: {labels[:3].tolist()!r}", f"labels among {classes.tolist()!r}"
         )
-    return float(np.average(class_codes(classes, predicted) == known, weights=weights))
+    return float(np.average(class_codes(classes, predicted) == known, weights=checked_weights(weights, labels)))
 
 
-def accuracy_from_reports(chosen: Codes, codes: Codes, channel: LabelChannel, weights: Floats | None = None) -> float:
+def accuracy_from_reports(chosen: Codes, codes: Codes, channel: LabelChannel, weights: Any = None) -> float:
     """Return an unbiased estimate of the accuracy on the hidden truth.
 
     With R S = I for the channel's matrix S, the mean of R[predicted class, report] is the clean accuracy. It may leave
@@ -56,8 +58,7 @@ def accuracy_from_reports(chosen: Codes, codes: Codes, channel: LabelChannel, we
     """
     if len(codes) != len(chosen):
         raise InvalidInput(f"{len(chosen)} rows of features and {len(codes)} reports", "as many of both")
-    weights = np.ones(len(codes)) if weights is None else np.asarray(weights, dtype=float)
-    # Half a report at least in each cell: the least-variance R divides by the reports' frequencies.
-    counts = np.maximum(np.bincount(codes, weights, minlength=channel.matrix.shape[0]), 0.5)
-    unbiasing = channel.unbiasing_matrix(counts / counts.sum())
+    weights = checked_weights(weights, codes)
+    counts = ReportCounts(len(codes), *counted(codes, weights, channel.matrix.shape[0]))
+    unbiasing = channel.unbiasing_matrix(counts.law)
     return float(np.average(unbiasing[chosen, codes], weights=weights))

@@ -14,6 +14,7 @@ from askance.engines.local.engine import LocalEngine
 from askance.engines.sources import ArraySource
 from askance.errors import AskanceWarning, InvalidInput
 from askance.learning.face.figures import intervals_figure
+from askance.learning.face.release_records import refuse_other_channel
 from askance.learning.face.release_regression import RegressionTerms, ReleaseRegression
 from askance.learning.face.requested_ridge import checked_ridge
 from askance.learning.face.sample_weights import checked_weights
@@ -182,7 +183,13 @@ class IndirectRegressor(RegressorMixin, ReleaseRegression):  # type: ignore[misc
     def _fit_releases(self, releases: Sequence[Release], terms: RegressionTerms, engine: Engine) -> Self:
         if not releases:
             raise InvalidInput("an empty list of releases", "at least one")
-        return self._fit_sets([self._reader.of_release(item, terms, engine) for item in releases], engine)
+        given = self.channel if isinstance(self.channel, list | tuple) else [self.channel] * len(releases)
+        if len(given) != len(releases):
+            raise InvalidInput(f"{len(given)} channels and {len(releases)} releases", "one of each, or channel=None")
+        sets = [self._reader.of_release(item, terms, engine) for item in releases]
+        for own, reports in zip(given, sets, strict=True):
+            refuse_other_channel(own, reports.channel)
+        return self._fit_sets(sets, engine)
 
     def _fit_sets(self, sets: list[ReportSet], engine: Engine) -> Self:
         ridge = checked_ridge(self.ridge)
