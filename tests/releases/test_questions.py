@@ -70,7 +70,11 @@ def test_what_is_stored_is_what_was_drawn(name):
 @pytest.mark.parametrize("name", CHANNELS)
 def test_a_study_file_says_all_about_the_question(name):
     study = ask.Study((question(CHANNELS[name]),))
-    assert ask.Study.parse(study.to_toml()) == study
+    if isinstance(CHANNELS[name], ask.Memoised):
+        with pytest.raises(ask.InvalidInput, match="privatize_waves"):
+            study.to_toml()
+    else:
+        assert ask.Study.parse(study.to_toml()) == study
 
 
 @pytest.mark.parametrize("name", CHANNELS)

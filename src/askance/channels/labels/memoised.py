@@ -102,6 +102,13 @@ class Memoised(FiniteLaw):
     def classes(self) -> tuple[Label, ...]:  # type: ignore[override]
         return self.permanent.classes
 
+    def declaration(self) -> dict[str, Any]:
+        raise InvalidInput(
+            "a study file with a memoised channel",
+            "a channel that devices need keep nothing for",
+            "Draw reports with privatize_waves, and make a release of them with Release.from_table.",
+        )
+
     @property
     def report_labels(self) -> tuple[Label, ...]:
         labels: tuple[Label, ...] = self.instantaneous.report_labels
