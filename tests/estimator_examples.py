@@ -118,7 +118,8 @@ def spread_classifier():
     reports, labels = row.simulate((bits, truth), rng)
     fitted = ask.SpreadClassifier(row).fit(reports, labels)
     header = Header((Question("x", row.features, columns=("a", "b", "c")), Question("y", row.label)), ())
-    release = ask.Release.from_table({"x": row.for_width(3).features.stored(reports), "y": labels}, header)
+    features = row.for_width(3).features
+    release = ask.Release.from_table({"x": features.store(features.encode_reports(reports)), "y": labels}, header)
     return Example(fitted, release, scored=(reports, labels), truth=(bits, truth), new=bits)
 
 

@@ -180,7 +180,7 @@ def test_specs_and_files_go_round(channel):
     assert pickle.loads(pickle.dumps(channel)) == channel
     wide = channel.for_width(channel.dim or 2)
     reports = wide.simulate(np.full((5, wide.width), 0.5), np.random.default_rng(0))
-    assert np.array_equal(wide.encode_reports(wide.stored(reports)), reports)
+    assert np.array_equal(wide.encode_reports(wide.store(wide.encode_reports(reports))), reports)
 
 
 def test_noise_of_size_zero_hides_nothing():

@@ -258,7 +258,7 @@ def test_faults_of_attributes_are_named(change, words):
         ('width = true\nchannel = { design = "state-flip", states = 2, flip = 0.2 }', "width = True"),
         ('width = 3\nchannel = { design = "state-flip", states = 2 }', "has no flip"),
         ('width = 3\nchannel = { design = "state-flip", states = 2, flip = 0.2, dim = 3 }', "unknown key 'dim'"),
-        ('width = 3\nchannel = { design = "warner", p = 0.2 }', "has the design 'warner'"),
+        ('width = 3\nchannel = { design = "warner", p = 0.2 }', "attribute has the state 'no'"),
         (
             'width = 3\nchannel = { design = "state-flip", states = 2, flip = [0.1, 0.2] }',
             "3 columns and a channel for 2",

@@ -130,7 +130,7 @@ def test_codes_states_and_specs_go_round(name):
     for j, law in enumerate(channel.laws):
         assert np.array_equal(law.values[codes[:, j]], truth[:, j])
     assert np.array_equal(channel.decode(codes), truth)
-    packed = channel.stored(truth)
+    packed = channel.store(channel.encode_reports(truth))
     assert np.array_equal(channel.encode_reports(packed), codes)
     assert np.array_equal(channel.encode_reports(packed.slice(7, 20)), codes[7:27])
     read = ask.channel_from_spec(json.loads(json.dumps(channel.to_spec())))

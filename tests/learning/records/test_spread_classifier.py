@@ -409,7 +409,7 @@ def test_a_release_is_fitted_like_its_reports(features, tmp_path):
     y = np.where(rng.random(2_000) < expit(1.5 * (X[:, 0] - X[:, 1])), "yes", "no")
     reports, labels = channel.simulate((X, y), rng)
     questions = Question("x", channel.features, columns=("a", "b", "c")), Question("y", channel.label)
-    table = {"x": channel.features.stored(reports), "y": labels}
+    table = {"x": channel.features.store(channel.features.encode_reports(reports)), "y": labels}
     ask.Release.from_table(table, Header(questions, ())).write(tmp_path / "release")
     fitted = ask.SpreadClassifier().fit_release(tmp_path / "release")
     plain = ask.SpreadClassifier(channel).fit(reports, labels)
@@ -436,7 +436,12 @@ def test_a_release_of_other_questions_or_noise_is_refused():
 
     row = ask.RowChannel(ask.StateFlip(2, 0.1, dim=2), ask.Warner(0.8))
     X, y = np.array([[0, 1], [1, 0], [1, 1]]), np.array(["yes", "no", "no"])
-    table = {"x": row.features.stored(X), "more": row.features.stored(X), "y": y, "z": y}
+    table = {
+        "x": row.features.store(row.features.encode_reports(X)),
+        "more": row.features.store(row.features.encode_reports(X)),
+        "y": y,
+        "z": y,
+    }
     names = {"x": row.features, "more": row.features, "y": row.label, "z": row.label}
     release = ask.Release.from_table(table, Header(tuple(Question(*pair) for pair in names.items()), ()))
     with pytest.raises(InvalidInput, match=r"2 questions about features \(x, more\).*features="):

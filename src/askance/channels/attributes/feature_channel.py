@@ -225,10 +225,6 @@ class FeatureChannel(QuestionChannel):
     def declaration(self) -> dict[str, Any]:
         return {"width": self.width, "channel": self.design("dim")}
 
-    def stored(self, reports: Any) -> Any:
-        """Pack reports for a file; :meth:`encode_reports` unpacks them."""
-        return self.store(self.encode_reports(reports))
-
     def store(self, codes: NDArray[Any]) -> Any:
         """Pack what :meth:`draw` or :meth:`encode_reports` returned for a file."""
         # One field of whole numbers is a plain column.
