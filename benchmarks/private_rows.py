@@ -14,7 +14,7 @@ import askance as ask
 from askance.engines.local.engine import LocalEngine
 from askance.learning.face.release_records import NumericColumns, records_of
 from askance.learning.numbers.second_moments import HiddenRows, SecondMoments
-from askance.papers.data.data_sets import DataSet, housing
+from askance.papers.data.number_sets import NumberSet, housing
 from askance.releases.header import Header, Question
 from askance.releases.writer import ReleaseWriter
 from benchmarks import Measurement, best_seconds
@@ -62,7 +62,7 @@ def main() -> Iterator[Measurement]:
 
 
 def median_r_squared(
-    data: DataSet, learn: Callable[[np.ndarray, np.random.Generator], ask.IndirectRegressor], splits: int = SPLITS
+    data: NumberSet, learn: Callable[[np.ndarray, np.random.Generator], ask.IndirectRegressor], splits: int = SPLITS
 ) -> float:
     """Centred R^2 on the fifth of the rows that was left out, the median over random splits."""
     lower, upper = np.array(list(data.bounds.values())).T
@@ -84,7 +84,7 @@ def row_learner(
     return lambda train, rng: ask.IndirectRegressor(channel).fit(channel.simulate(train, rng))
 
 
-def hidden_rows(data: DataSet) -> Iterator[Measurement]:
+def hidden_rows(data: NumberSet) -> Iterator[Measurement]:
     """x and y hidden: ours by default, the others beside it."""
     raw = dict(zip(data.bounds, zip(data.rows.min(axis=0), data.rows.max(axis=0), strict=True), strict=True))
     for epsilon, wanted in WANTED.items():
@@ -97,12 +97,12 @@ def hidden_rows(data: DataSet) -> Iterator[Measurement]:
         for mechanism in OTHERS[2:]:
             value = median_r_squared(data, row_learner(data.bounds, epsilon, mechanism, "paper"))
             yield Measurement(f"housing, alpha {epsilon:g}: R^2, {mechanism}, paper's calibration", value, "")
-        wide = DataSet(data.name, data.source, raw, data.rows)
+        wide = NumberSet(data.name, data.source, raw, data.rows)
         value = median_r_squared(wide, row_learner(raw, epsilon, "auto", "tight"))
         yield Measurement(f"housing, epsilon {epsilon:g}: R^2, bounds as wide as the data", value, "")
 
 
-def hidden_outcome(data: DataSet) -> Iterator[Measurement]:
+def hidden_outcome(data: NumberSet) -> Iterator[Measurement]:
     """Only y hidden."""
     channel = ask.PrivateNumber(*data.bounds["value"], epsilon=1.0)
 

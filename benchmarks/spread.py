@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 
 import askance as ask
 from askance.errors import InvalidInput
-from askance.papers.data.data_sets import found
+from askance.papers.data.data_folder import data_file
 from benchmarks import Measurement, best_seconds
 
 SEEDS = range(10)
@@ -49,7 +49,7 @@ def main() -> Iterator[Measurement]:
 def mnist() -> tuple[Files | None, str]:
     """Training and test pictures, laid out in rows; or why there are none."""
     try:
-        path = found("mnist/mnist.npz")
+        path = data_file("mnist/mnist.npz")
     except InvalidInput as error:
         return None, str(error)
     if path is None:

@@ -15,8 +15,9 @@ from typer.testing import CliRunner
 from askance.cli.reproduce import reproduce
 from askance.errors import AskanceError, InvalidInput
 from askance.papers import registry
-from askance.papers.data import data_sets, labelled_sets
-from askance.papers.findings import Finding, Outcome
+from askance.papers.data import labelled_sets, number_sets
+from askance.papers.data.data_folder import FOLDER
+from askance.papers.findings import Finding, Outcome, Result
 from askance.papers.finite_family import draw_report_counts, fit_moments
 from askance.papers.registry import Entry, entries, reproduces, run_entry, select
 
@@ -49,7 +50,7 @@ def invoke(*arguments):
 @pytest.fixture(autouse=True)
 def no_data_folder(monkeypatch, tmp_path_factory):
     """Reproductions find neither a folder of data nor what scikit-learn once fetched: they use their stand-ins."""
-    monkeypatch.delenv(data_sets.FOLDER, raising=False)
+    monkeypatch.delenv(FOLDER, raising=False)
     monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path_factory.mktemp("nothing-fetched")))
 
 
@@ -57,8 +58,8 @@ def no_data_folder(monkeypatch, tmp_path_factory):
 def failing_entry(monkeypatch):
     """An entry that disagrees, for as long as the test runs."""
 
-    def run(output_dir, rng, quick):
-        return Outcome((Finding.computed("the answer", 42.0, 41.0, 0.5),), (), ())
+    def run(rng, quick):
+        return Result((Finding.computed("the answer", 42.0, 41.0, 0.5),), {"answer": [41.0]})
 
     entries()  # so that undoing the change leaves the real ones
     entry = Entry("linear-moments/wrong", "a wrong number", "the answer is 42", "nowhere", run)
@@ -176,7 +177,7 @@ def test_adult_is_read_and_put_on_one_scale(tmp_path, monkeypatch):
     categories = {name: ["a", None] for name in labelled_sets.ADULT_CATEGORIES}
     (tmp_path / "adult").mkdir()
     pq.write_table(pa.table(numbers | categories | {"income": ["<=50K", ">50K"]}), tmp_path / "adult" / "adult.parquet")
-    monkeypatch.setenv(data_sets.FOLDER, str(tmp_path))
+    monkeypatch.setenv(FOLDER, str(tmp_path))
     data = labelled_sets.adult()
     assert not data.stand_in
     assert data.labels.tolist() == [-1, 1]
@@ -194,9 +195,9 @@ def test_scores_of_a_line_that_is_known():
 
 
 def test_a_folder_without_the_data_is_said_so(tmp_path, monkeypatch):
-    monkeypatch.setenv(data_sets.FOLDER, str(tmp_path))
+    monkeypatch.setenv(FOLDER, str(tmp_path))
     with pytest.raises(InvalidInput, match=r"cal_housing\.parquet is missing"):
-        data_sets.housing(download=False)
+        number_sets.housing(download=False)
 
 
 def test_data_of_the_folder_are_read(tmp_path, monkeypatch):
@@ -207,8 +208,8 @@ def test_data_of_the_folder_are_read(tmp_path, monkeypatch):
         {n: [v] for n, v in zip([*columns, "latitude", "longitude", "medianHouseValue"], values, strict=True)}
     )
     pq.write_table(table, tmp_path / "california" / "cal_housing.parquet")
-    monkeypatch.setenv(data_sets.FOLDER, str(tmp_path))
-    data = data_sets.housing(download=False)
+    monkeypatch.setenv(FOLDER, str(tmp_path))
+    data = number_sets.housing(download=False)
     assert data.rows.tolist() == [[3.0, 20, 6, 1.2, 300, 3, 34, -118, 2.5]]
     assert not data.stand_in
     assert data.scaled[0, -1] == 0.5

@@ -8,7 +8,7 @@ import pytest
 
 import askance as ask
 from askance.errors import InvalidInput
-from askance.papers.data import data_sets
+from askance.papers.data.data_folder import FOLDER
 from askance.papers.data.digits import handwritten_digits
 from askance.papers.randomised_response.baselines import reconstruct, reconstruction, train_on_noise
 from askance.papers.registry import run_entry, select
@@ -21,7 +21,7 @@ NAMES = [
 
 @pytest.fixture(autouse=True)
 def no_data_folder(monkeypatch):
-    monkeypatch.delenv(data_sets.FOLDER, raising=False)
+    monkeypatch.delenv(FOLDER, raising=False)
 
 
 # Seeds are fixed. Over seeds, about 40 simulated numbers are checked to 4 standard errors: a correct program disagrees
@@ -93,7 +93,7 @@ def test_mnist_is_read_from_the_folder(tmp_path, monkeypatch):
     (tmp_path / "mnist").mkdir()
     pictures = np.arange(3 * 28 * 28, dtype=np.uint64).reshape(3, 28, 28).astype(np.uint8)
     np.savez(tmp_path / "mnist" / "mnist.npz", x_train=pictures, y_train=np.array([7, 1, 9]))
-    monkeypatch.setenv(data_sets.FOLDER, str(tmp_path))
+    monkeypatch.setenv(FOLDER, str(tmp_path))
     digits = handwritten_digits()
     assert not digits.stand_in
     assert "CC BY-SA" in digits.source

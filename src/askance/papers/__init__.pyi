@@ -1,10 +1,11 @@
 from askance.papers.artefacts import Point as Point
 from askance.papers.artefacts import draw_means as draw_means
 from askance.papers.artefacts import panels as panels
-from askance.papers.artefacts import save_figure as save_figure
-from askance.papers.artefacts import save_table as save_table
+from askance.papers.findings import Columns as Columns
 from askance.papers.findings import Finding as Finding
 from askance.papers.findings import Outcome as Outcome
+from askance.papers.findings import Result as Result
+from askance.papers.findings import as_columns as as_columns
 from askance.papers.finite_family import draw_report_counts as draw_report_counts
 from askance.papers.finite_family import fit_marginal as fit_marginal
 from askance.papers.finite_family import fit_moments as fit_moments

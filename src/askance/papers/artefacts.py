@@ -1,13 +1,14 @@
-"""Plots and tables on disk: one look for all figures, and no half-written file."""
+"""Plots and tables on disk: all figures in one style, and no half-written file."""
 
 import csv
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from askance.files.atomic import written_whole
+from askance.papers.findings import Columns, Outcome, Result
 from askance.reports.colours import GREY, INK
 
 if TYPE_CHECKING:
@@ -45,12 +46,22 @@ def draw_means(axis: "Axes", points: Sequence[Point], label: str, colour: str, m
     axis.errorbar(at, mean, 2 * error, color=colour, marker=marker, ls=line, ms=5, lw=1.8, elinewidth=1, label=label)
 
 
+def save_result(result: Result, folder: Path, item: str) -> Outcome:
+    """Write the figures and the table of a reproduction, named after it."""
+    figures = {"": result.figure} | dict(result.more_figures)
+    plots = tuple(
+        save_figure(figure, folder / f"{item}{suffix}.png") for suffix, figure in figures.items() if figure is not None
+    )
+    table = save_table(result.table, folder / f"{item}.csv")
+    return Outcome(tuple(result.findings), plots, (table,), result.note)
+
+
 def save_figure(figure: "Figure", path: Path) -> Path:
     """Write a figure as PNG."""
     return _written(path, lambda part: figure.savefig(part, format="png"))
 
 
-def save_table(columns: Mapping[str, Sequence[Any]], path: Path) -> Path:
+def save_table(columns: Columns, path: Path) -> Path:
     """Write columns of equal length as CSV."""
 
     def write(part: Path) -> None:

@@ -1,9 +1,15 @@
 """What a reproduction found: each number beside the published one, with a check that can fail."""
 
 import math
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Columns = Mapping[str, Sequence[Any]]  # of a table, all of the same length
 
 # Simulations must land within this many of their own standard errors. A correct program misses one such
 # check in 16,000; the seed is fixed, so that a run which agrees once agrees again.
@@ -77,9 +83,43 @@ def _within(value: float, at_least: float, at_most: float) -> tuple[str, bool]:
     return " and ".join(bounds), bool(bounds) and at_least <= value <= at_most
 
 
+def as_columns(names: Iterable[str], rows: Iterable[Sequence[Any]]) -> Columns:
+    """Turn the rows of a table into its columns.
+
+    Examples
+    --------
+    >>> as_columns(("method", "error"), [("moments", 0.2), ("marginal", 0.1)])
+    {'method': ('moments', 'marginal'), 'error': (0.2, 0.1)}
+    """
+    return dict(zip(names, zip(*rows, strict=True), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What a reproduction hands back, before anything is written.
+
+    Parameters
+    ----------
+    findings : Finding, several
+    table : columns
+        The numbers behind the figure.
+    figure : matplotlib Figure, optional
+    note : str
+        What a reader should know.
+    more_figures : dict
+        Further figures, by what is added to their file names.
+    """
+
+    findings: Iterable[Finding]
+    table: Columns
+    figure: "Figure | None" = None
+    note: str = ""
+    more_figures: "Mapping[str, Figure]" = field(default_factory=dict)
+
+
 @dataclass(frozen=True)
 class Outcome:
-    """The findings of one reproduction, the files it wrote, and what a reader should know."""
+    """The findings of one reproduction, the files that were written, and what a reader should know."""
 
     findings: tuple[Finding, ...]
     plots: tuple[Path, ...]

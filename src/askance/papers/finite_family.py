@@ -14,9 +14,9 @@ from askance.channels.labels.finite import unbiasing_matrix
 from askance.errors import AskanceError
 from askance.planning.theory.efficiency import family_law
 
-_STEPS = 500
-_SETTLED = 1e-10
-_LONGEST_STEP = 1.0
+_STEPS = 500  # far more than Newton's method takes where there is a finite estimate
+_SETTLED = 1e-10  # length of a step, relative to theta: far below any standard error
+_LONGEST_STEP = 1.0  # of theta, in log-odds: longer ones overshoot where laws are nearly certain
 
 
 def draw_report_counts(law: Floats, matrix: Floats, n: int, replicates: int, rng: np.random.Generator) -> Floats:

@@ -1,7 +1,7 @@
 """Every figure that can be reproduced, with the claim that was published.
 
-A reproduction is a function with the decorator :func:`reproduces`. Its module is named in ``_MODULES`` and
-imported when the registry is first asked for, and plots are drawn only by running it.
+A reproduction is a function with the decorator :func:`reproduces`. Its module is named in ``_MODULES`` and imported
+when the registry is first asked for. Running it computes and draws; :func:`run_entry` writes what it hands back.
 """
 
 import difflib
@@ -17,9 +17,9 @@ from askance.errors import InvalidInput
 if TYPE_CHECKING:
     import numpy as np
 
-    from askance.papers.findings import Outcome
+    from askance.papers.findings import Outcome, Result
 
-Run = Callable[[Path, "np.random.Generator", bool], "Outcome"]
+Run = Callable[["np.random.Generator", bool], "Result"]
 
 PAPERS = {
     "class-ratio": "Iyer, Nath & Sarawagi, Privacy-preserving Class Ratio Estimation (2016) [CR]",
@@ -30,27 +30,13 @@ PAPERS = {
     "randomised-response": "Barber, Private Machine Learning via Randomised Response (2020) [RR]",
 }
 
-_MODULES = (
-    "askance.papers.class_ratio.figure_1",
-    "askance.papers.class_ratio.figure_2",
-    "askance.papers.class_ratio.figure_3",
-    "askance.papers.linear_moments.appendix_a4",
-    "askance.papers.linear_moments.figure_3",
-    "askance.papers.linear_moments.figure_4",
-    "askance.papers.linear_moments.figure_5",
-    "askance.papers.linear_moments.figure_6",
-    "askance.papers.linear_moments.figure_7",
-    "askance.papers.mean_operator.accuracy",
-    "askance.papers.mean_operator.factorisation",
-    "askance.papers.mean_operator.theorems",
-    "askance.papers.randomised_response.appendix_b",
-    "askance.papers.randomised_response.figure_1",
-    "askance.papers.randomised_response.figure_2",
-    "askance.papers.randomised_response.figure_3",
-    "askance.papers.randomised_response.figure_4",
-    "askance.papers.randomised_response.section_6_1",
-    "askance.papers.randomised_response.voting",
-)
+# Modules with reproductions, by paper. These import the other modules of the paper's folder when they need them.
+_MODULES = {
+    "class_ratio": ("figure_1", "figure_2", "figure_3"),
+    "linear_moments": ("appendix_a4", "figure_3", "figure_4", "figure_5", "figure_6", "figure_7"),
+    "mean_operator": ("accuracy", "factorisation", "theorems"),
+    "randomised_response": ("appendix_b", "figure_1", "figure_2", "figure_3", "figure_4", "section_6_1", "voting"),
+}
 
 _entries: dict[str, "Entry"] = {}
 
@@ -70,7 +56,7 @@ class Entry:
     reference : str
         Where it says so.
     run : callable
-        ``run(output_dir, rng, quick) -> Outcome``; writes its files into ``output_dir``.
+        ``run(rng, quick) -> Result``; simulates less if ``quick``.
     """
 
     name: str
@@ -111,8 +97,9 @@ def entries() -> dict[str, Entry]:
     >>> list(entries())[0]
     'class-ratio/figure-1'
     """
-    for module in _MODULES:
-        import_module(module)
+    for paper, modules in _MODULES.items():
+        for module in modules:
+            import_module(f"askance.papers.{paper}.{module}")
     return dict(sorted(_entries.items()))
 
 
@@ -149,16 +136,17 @@ def run_entry(entry: Entry, output: Path, seed: int, quick: bool = False) -> "Ou
     """
     import numpy as np
 
-    from askance.papers.artefacts import save_text
+    from askance.papers.artefacts import save_result, save_text
 
     if seed < 0:
         raise InvalidInput(f"seed={seed}", "0 or a positive integer")
 
     paper, _, item = entry.name.partition("/")
     folder = Path(output) / paper
+    rng = np.random.default_rng([seed, *entry.name.encode()])
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        outcome = entry.run(folder, np.random.default_rng([seed, *entry.name.encode()]), quick)
+        outcome = save_result(entry.run(rng, quick), folder, item)
         account = entry.to_json() | {"seed": seed, "quick": quick} | outcome.to_json()
         save_text(json.dumps(account, indent=2) + "\n", folder / f"{item}.json")
     except OSError as error:

@@ -2,17 +2,16 @@
 
 from collections.abc import Callable
 from itertools import product
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from askance.arrays import Floats
-from askance.papers.artefacts import Point, draw_means, panels, save_figure, save_table
+from askance.papers.artefacts import Point, draw_means, panels
 from askance.papers.class_ratio.proportion_svm import fit_proportion_svm
 from askance.papers.data.ratio_sets import RatioSet, census, higgs, rotated
-from askance.papers.findings import Finding, Outcome
+from askance.papers.findings import Finding, Result, as_columns
 from askance.papers.registry import reproduces
 from askance.reports.colours import BLUE, GREEN, MIST, ORANGE, VERMILION
 
@@ -23,16 +22,16 @@ Predict = Callable[[Floats], float]
 
 ROWS = 600  # in each bag and in each group, as in the paper's table 1
 QUICK_ROWS = 150
-RHO = 0.1
-SHARES = np.arange(0.1, 0.95, 0.1)
+RHO = 0.1  # share of the rarer class in a training bag
+SHARES = np.arange(0.1, 0.95, 0.1)  # of the second class in new groups
 EXTREME = (0.1, 0.9)
-LOOK = {
+STYLES = {
     "pSVM": ("proportion-SVM, counted", VERMILION, "D"),
     "paper": ("MMD as published", ORANGE, "o"),
     "class": ("MMD, one embedding a class", BLUE, "s"),
     "bag-classifier": ("bag classifier", GREEN, "^"),
 }
-_COSTS = ((0.1, 10.0), (0.1, 100.0), (1.0, 10.0))
+_COSTS = ((0.1, 10.0), (0.1, 100.0), (1.0, 10.0))  # C and C_p, within the ranges that Yu et al. (2013) search
 _BANDWIDTHS = (0.25, 1.0, 4.0)  # times the median squared distance
 
 
@@ -84,7 +83,7 @@ def errors(data: RatioSet, repeats: int, rng: np.random.Generator, quick: bool) 
 
 def tuned(X: Floats, bags: NDArray[np.int64], shares: Floats, rng: np.random.Generator, quick: bool) -> Tuning:
     """Choose the machine's parameters as the paper does: the second copy of each bag is held out."""
-    told = bags < len(shares) // 2
+    learned = bags < len(shares) // 2
     sample = X[rng.choice(len(X), min(len(X), 400), replace=False)]
     median = float(np.median(((sample[:, None] - sample[None]) ** 2).sum(axis=-1)))
     grid = [
@@ -94,7 +93,7 @@ def tuned(X: Floats, bags: NDArray[np.int64], shares: Floats, rng: np.random.Gen
 
     def missed(choice: Tuning) -> float:
         machine = fit_proportion_svm(
-            X[told], bags[told], shares[: len(shares) // 2], rng=rng, starts=1, **choice._asdict()
+            X[learned], bags[learned], shares[: len(shares) // 2], rng=rng, starts=1, **choice._asdict()
         )
         return float(
             sum(abs(machine.share(X[bags == bag]) - shares[bag]) for bag in range(len(shares) // 2, len(shares)))
@@ -110,18 +109,17 @@ def tuned(X: Floats, bags: NDArray[np.int64], shares: Floats, rng: np.random.Gen
     "to be that of the training bags.",
     reference="[CR] section 4.2, figure 2",
 )
-def figure_2(output_dir: Path, rng: np.random.Generator, quick: bool) -> Outcome:
+def figure_2(rng: np.random.Generator, quick: bool) -> Result:
     sets = (census(), higgs())
     rows = [row for data in sets for row in errors(data, 2 if quick else 8, rng, quick)]
     figure, axes = panels(2, 10.0, 4.4)
     for axis, data in zip(axes, sets, strict=True):
         _draw(axis, data, [row for row in rows if row.data == data.name])
     axes[0].legend(frameon=False, fontsize=9)
-    table = dict(zip(RatioError._fields, zip(*rows, strict=True), strict=True))
-    return Outcome(
-        tuple(finding for data in sets for finding in _findings(data, rows)),
-        plots=(save_figure(figure, output_dir / "figure-2.png"),),
-        data=(save_table(table, output_dir / "figure-2.csv"),),
+    return Result(
+        [finding for data in sets for finding in _findings(data, rows)],
+        as_columns(RatioError._fields, rows),
+        figure,
         note=f"{'; '.join(data.source for data in sets)}. Four training bags of "
         f"{QUICK_ROWS if quick else ROWS} rows, two of each mix (.1, .9), "
         "drawn class by class; new groups of as many rows. The machine's bandwidth and costs are chosen by the share "
@@ -165,7 +163,7 @@ def _findings(data: RatioSet, rows: list[RatioError]) -> list[Finding]:
 
 
 def _draw(axis: "Axes", data: RatioSet, rows: list[RatioError]) -> None:
-    for method, (label, colour, marker) in LOOK.items():
+    for method, (label, colour, marker) in STYLES.items():
         mine = [row for row in rows if row.method == method]
         points = [Point(row.share, row.error, row.standard_error) for row in mine]
         draw_means(axis, points, label, colour, marker)

@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,9 +9,9 @@ from numpy.typing import NDArray
 
 from askance.arrays import Floats
 from askance.errors import AskanceWarning, InvalidInput
-from askance.papers.artefacts import Point, draw_means, panels, save_figure, save_table
+from askance.papers.artefacts import Point, draw_means, panels
 from askance.papers.data.ratio_sets import RatioSet, handwritten, marital_status, rotated
-from askance.papers.findings import Finding, Outcome
+from askance.papers.findings import Finding, Result, as_columns
 from askance.papers.registry import reproduces
 from askance.releases.counts_release import CountsRelease, simulate_counts_release
 from askance.reports.colours import BLUE, GREEN, GREY, INK, MIST, ORANGE, VERMILION
@@ -24,11 +23,11 @@ if TYPE_CHECKING:
 
 
 EPSILON, DELTA = 0.05, 0.05  # the paper's default of section 4.1; section 4.3 names no other
-RHO = 0.05
+RHO = 0.05  # share of every class but one in a training bag
 QUICK_ROWS = 160
-COMPONENTS = 64
+COMPONENTS = 64  # of 784 pixels: keeps the whole figure to minutes
 ROWS_A_CLASS = 300  # table 1: bags and groups of 3,000 rows with ten classes, of 900 with three
-LOOK = {
+STYLES = {
     "none": ("true proportions", INK, "."),
     "scaled-dirichlet-paper": ("scaled Dirichlet, no guarantee", VERMILION, "D"),
     "laplace": ("Laplace", ORANGE, "o"),
@@ -59,11 +58,11 @@ def errors(data: RatioSet, repeats: int, rows: int, shares: Floats, rng: np.rand
         training, rest = data.halves(rng)
         X, bags, true = training.bags(table, rows, rng)
         groups = [rest.group(_mix(data.classes, share), rows, rng) for share in shares]
-        for mechanism in LOOK:
+        for mechanism in STYLES:
             release = None if mechanism == "none" else _released(true, rows, mechanism, rng)
-            # The paper's estimator takes released proportions for exact ones; ours is told of their noise.
-            told = true if release is None else release.proportions
-            published = _fitted(RatioEstimator("mmd", solution="paper", random_state=0), X, bags, told)
+            # The paper's estimator takes released proportions for exact ones; ours knows of their noise.
+            proportions = true if release is None else release.proportions
+            published = _fitted(RatioEstimator("mmd", solution="paper", random_state=0), X, bags, proportions)
             answers = {"mmd": [published.predict(group) for group, _ in groups]}
             if mechanism == "auto":
                 narrow = _components(X)
@@ -80,7 +79,7 @@ def errors(data: RatioSet, repeats: int, rows: int, shares: Floats, rng: np.rand
 
 
 def _components(X: Floats) -> Callable[[Floats], Floats]:
-    """The map of wide rows, such as pictures, to their main components: bags can be told without every pixel."""
+    """The map of wide rows, such as pictures, to their main components: bags can be told apart without every pixel."""
     if X.shape[1] <= COMPONENTS:
         return lambda rows: rows
     centre = X.mean(axis=0)
@@ -93,11 +92,11 @@ def _mix(classes: int, share: float) -> Floats:
     return np.append(np.full(classes - 1, share), 1 - (classes - 1) * share)
 
 
-def _fitted(estimator: "RatioEstimator", X: Floats, bags: NDArray[np.int64], told: Any) -> "RatioEstimator":
+def _fitted(estimator: "RatioEstimator", X: Floats, bags: NDArray[np.int64], proportions: Any) -> "RatioEstimator":
     with warnings.catch_warnings():
         # Noise that is taken for the truth looks like bags that differ in more than their proportions.
         warnings.simplefilter("ignore", AskanceWarning)
-        return estimator.fit(X, bags, told)
+        return estimator.fit(X, bags, proportions)
 
 
 def _released(true: Floats, rows: int, mechanism: str, rng: np.random.Generator) -> CountsRelease:
@@ -115,7 +114,7 @@ def _released(true: Floats, rows: int, mechanism: str, rng: np.random.Generator)
     "error unacceptably large, and most so where the new group is skewed.",
     reference="[CR] section 4.3, figure 3",
 )
-def figure_3(output_dir: Path, rng: np.random.Generator, quick: bool) -> Outcome:
+def figure_3(rng: np.random.Generator, quick: bool) -> Result:
     sets = (handwritten(), marital_status())
     rows = [
         row
@@ -126,11 +125,10 @@ def figure_3(output_dir: Path, rng: np.random.Generator, quick: bool) -> Outcome
     for axis, data in zip(axes, sets, strict=True):
         _draw(axis, data, [row for row in rows if row.data == data.name])
     axes[0].legend(frameon=False, fontsize=8.5)
-    table = dict(zip(PrivateError._fields, zip(*rows, strict=True), strict=True))
-    return Outcome(
-        tuple(finding for data in sets for finding in _findings(data, rows)),
-        plots=(save_figure(figure, output_dir / "figure-3.png"),),
-        data=(save_table(table, output_dir / "figure-3.csv"),),
+    return Result(
+        [finding for data in sets for finding in _findings(data, rows)],
+        as_columns(PrivateError._fields, rows),
+        figure,
         note=f"{'; '.join(data.source for data in sets)}. Two bags a class of "
         f"{' and '.join(str(_bag_size(data, quick)) for data in sets)} rows, rho = {RHO:g}; "
         f"(epsilon, delta) = ({EPSILON:g}, {DELTA:g}). The paper's third mechanism, the scaled Dirichlet, has no "
@@ -183,7 +181,7 @@ def _findings(data: RatioSet, rows: list[PrivateError]) -> list[Finding]:
 
 
 def _draw(axis: "Axes", data: RatioSet, rows: list[PrivateError]) -> None:
-    curves = [(mechanism, "mmd", look) for mechanism, look in LOOK.items()] + [("auto", "bag-classifier", OURS)]
+    curves = [(mechanism, "mmd", style) for mechanism, style in STYLES.items()] + [("auto", "bag-classifier", OURS)]
     for mechanism, method, (label, colour, marker) in curves:
         mine = [row for row in rows if (row.mechanism, row.method) == (mechanism, method)]
         points = [Point(row.share, row.error, row.standard_error) for row in mine]

@@ -1,7 +1,7 @@
 """The proportion-SVM (Yu, Liu, Kumar, Jebara & Chang 2013), alternating version: the baseline of [CR] figure 2.
 
 A support vector machine whose labels are unknown, too: it minimises
-|w|^2 / 2 + C sum of hinge losses + C_p sum over bags of |share of positive labels - told share|
+|w|^2 / 2 + C sum of hinge losses + C_p sum over bags of |share of positive labels - known share|
 in turns over w, a plain support vector machine, and over the labels, bag by bag. C is raised slowly towards its value,
 since the problem is far from convex; the best of several random starts is kept.
 """
@@ -13,9 +13,11 @@ import numpy as np
 
 from askance.arrays import Floats, Integers
 
+# As in the paper C starts far below its value and is raised step by step; the factor is larger than there, for speed.
 _FIRST = 1e-5  # C starts at this part of its value
-_FASTER = 3.0  # and grows by this factor
+_FACTOR = 3.0  # and grows by this factor
 _TURNS = 4  # at most, for each C
+_SETTLED = 1e-4  # relative fall of the objective below which turns end
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,19 +87,19 @@ class _Turn(NamedTuple):
 
 
 def _one_start(
-    kernel: Floats, bags: Integers, shares: Floats, rng: np.random.Generator, cost: float, told: float
+    kernel: Floats, bags: Integers, shares: Floats, rng: np.random.Generator, cost: float, proportion_cost: float
 ) -> _Turn:
     labels = np.where(rng.random(len(kernel)) < shares[bags], 1, -1)
     strength = _FIRST * cost
     while True:
-        strength = min(strength * _FASTER, cost)
+        strength = min(strength * _FACTOR, cost)
         best = np.inf
         for _ in range(_TURNS):
             support, weights, offset = _machine(kernel, labels, strength)
             scores = kernel[:, support] @ weights + offset
-            labels, missed = _labelled(scores, bags, shares, strength, told)
+            labels, missed = _labelled(scores, bags, shares, strength, proportion_cost)
             objective = missed + 0.5 * float(weights @ kernel[np.ix_(support, support)] @ weights)
-            if objective > best * (1 - 1e-4):
+            if objective > best * (1 - _SETTLED):
                 break
             best = objective
         if strength == cost:
@@ -111,7 +113,9 @@ def _machine(kernel: Floats, labels: Integers, cost: float) -> tuple[Integers, F
     return machine.support_, machine.dual_coef_.ravel(), float(machine.intercept_[0])
 
 
-def _labelled(scores: Floats, bags: Integers, shares: Floats, cost: float, told: float) -> tuple[Integers, float]:
+def _labelled(
+    scores: Floats, bags: Integers, shares: Floats, cost: float, proportion_cost: float
+) -> tuple[Integers, float]:
     """The best labels for these scores: in each bag the rows that gain most are positive, and all numbers are tried."""
     labels = np.full(len(scores), -1)
     objective = 0.0
@@ -123,7 +127,7 @@ def _labelled(scores: Floats, bags: Integers, shares: Floats, cost: float, told:
         order = np.argsort(as_positive - as_negative, kind="stable")
         losses = as_negative.sum() - np.concatenate([[0.0], np.cumsum(gain)])
         positive = np.arange(1, len(members))  # a machine needs both kinds: no bag is all one kind
-        totals = cost * losses[positive] + told * np.abs(positive / len(members) - share)
+        totals = cost * losses[positive] + proportion_cost * np.abs(positive / len(members) - share)
         chosen = int(positive[np.argmin(totals)])
         labels[members[order[:chosen]]] = 1
         objective += float(totals.min())

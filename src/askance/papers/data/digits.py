@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from askance.arrays import Floats
 from askance.errors import InvalidInput
-from askance.papers.data.data_sets import found
+from askance.papers.data.data_folder import Sourced, data_file
 
 States = NDArray[np.int64]
 
@@ -27,31 +27,13 @@ class Split(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Digits:
-    """Pictures of some digits.
+class Digits(Sourced):
+    """Pictures of some digits, side x side pixels each of which has one of the states 0, 1, ..., states - 1."""
 
-    Parameters
-    ----------
-    name : str
-    source : str
-        Where they are from, for whoever reads the figure.
-    states : int
-        How many a pixel can have: 0, 1, ..., states - 1.
-    side : int
-        Pixels on a side.
-    pictures : array, n x side^2
-    labels : array, n
-    stand_in : bool
-        Whether they stand in for MNIST.
-    """
-
-    name: str
-    source: str
     states: int
     side: int
     pictures: States
     labels: States
-    stand_in: bool = False
 
     @property
     def classes(self) -> tuple[int, ...]:
@@ -84,7 +66,7 @@ class Digits:
 
 def handwritten_digits(digits: tuple[int, ...] = (7, 9)) -> Digits:
     """Pictures of some digits, 7 and 9 as in the paper unless others are asked for."""
-    path = found("mnist/mnist.npz")
+    path = data_file("mnist/mnist.npz")
     if path is None:
         from sklearn.datasets import load_digits
 
@@ -109,4 +91,4 @@ def _of(
 ) -> Digits:
     wanted = np.isin(labels, digits)
     rows = pictures[wanted].reshape(int(wanted.sum()), -1).astype(np.int64)
-    return Digits(name, source, states, side, rows, labels[wanted].astype(np.int64), stand_in)
+    return Digits(name, source, states, side, rows, labels[wanted].astype(np.int64), stand_in=stand_in)

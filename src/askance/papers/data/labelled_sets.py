@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askance.arrays import Floats
-from askance.papers.data.data_sets import found
+from askance.papers.data.data_folder import Sourced, data_file
 
 ADULT_NUMBERS = ("age", "education_num", "capital_gain", "capital_loss", "hours_per_week")
 ADULT_AMOUNTS = ("capital_gain", "capital_loss")  # most of them zero, some very large: log(1 + x)
@@ -27,32 +27,16 @@ ADULT_CATEGORIES = (
 
 
 @dataclass(frozen=True, eq=False)
-class LabelledSet:
-    """Public features and labels.
+class LabelledSet(Sourced):
+    """Public features (rows of 2-norm 1) and labels, which are -1 and 1."""
 
-    Parameters
-    ----------
-    name : str
-    source : str
-        Where it is from, for whoever reads the figure.
-    features : array, m x d
-        Rows of 2-norm 1.
-    labels : array, m
-        -1 and 1.
-    stand_in : bool
-        Whether it is made up, because the real one was not to be had.
-    """
-
-    name: str
-    source: str
     features: Floats
     labels: NDArray[np.int64]
-    stand_in: bool = False
 
     def split(self, rng: np.random.Generator) -> tuple[Any, Any, Any, Any]:
         """Return features and labels of a random two thirds of the rows, then of the rest."""
-        told, hidden = np.split(rng.permutation(len(self.labels)), [2 * len(self.labels) // 3])
-        return self.features[told], self.labels[told], self.features[hidden], self.labels[hidden]
+        train, test = np.split(rng.permutation(len(self.labels)), [2 * len(self.labels) // 3])
+        return self.features[train], self.labels[train], self.features[test], self.labels[test]
 
 
 class AdultTable(NamedTuple):
@@ -69,7 +53,7 @@ class AdultTable(NamedTuple):
 
 def adult_table() -> AdultTable | None:
     """Adult, if it is on this machine: numbers standardised, categories as indicators of their levels."""
-    path = found("adult/adult.parquet")
+    path = data_file("adult/adult.parquet")
     if path is None:
         return None
     import pyarrow.parquet as pq
@@ -115,7 +99,7 @@ def standardised(numbers: Floats) -> Floats:
 
 
 def _indicators(values: list[str | None]) -> Floats:
-    known, codes = np.unique([value or "not told" for value in values], return_inverse=True)
+    known, codes = np.unique([value or "unknown" for value in values], return_inverse=True)
     return np.eye(len(known))[codes]
 
 

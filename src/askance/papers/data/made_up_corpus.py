@@ -22,9 +22,10 @@ _GRAMMAR: dict[str, tuple[int, tuple[str, ...], dict[str, float]]] = {
     "CONJ": (4, ("",), {"DET": 3, "PRON": 3, "NOUN": 2, "ADJ": 2}),
     "PUNCT": (3, ("",), {"DET": 3, "PRON": 3, "CONJ": 2}),
 }
+# Weights of the tags with which a sentence begins.
 _FIRST = {"DET": 4.0, "PRON": 4.0, "ADV": 1.0, "NOUN": 1.0}
 _ALSO = {"NOUN": "VERB", "ADJ": "NOUN", "ADP": "ADV"}  # words of the first are now and then used as the second
-_AMBIGUOUS = 0.25
+_AMBIGUOUS = 0.25  # share of such words
 _SEED = 7  # the corpus's own: a stand-in is a data set, not a simulation
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from askance.arrays import Floats, Integers
-from askance.papers.data.data_sets import found
+from askance.papers.data.data_folder import Sourced, data_file
 from askance.papers.data.digits import handwritten_digits
 from askance.papers.data.labelled_sets import adult_table, standardised
 from askance.solvers.simplex import whole_counts
@@ -19,25 +19,11 @@ UNMARRIED = ("Never-married",)
 
 
 @dataclass(frozen=True, eq=False)
-class RatioSet:
-    """Features, and classes as codes 0 to K-1.
+class RatioSet(Sourced):
+    """Features, and classes as codes 0 to K-1."""
 
-    Parameters
-    ----------
-    name : str
-    source : str
-        Where it is from, for whoever reads the figure.
-    features : array, n x d
-    codes : array, n
-    stand_in : bool
-        Whether it is made up, because the real one was not to be had.
-    """
-
-    name: str
-    source: str
     features: Floats
     codes: Integers
-    stand_in: bool = False
 
     @property
     def classes(self) -> int:
@@ -94,7 +80,7 @@ def census() -> RatioSet:
 
 
 def marital_status() -> RatioSet:
-    """Adult: married, never married, or no longer; told from all columns but the relationship. Or a stand-in."""
+    """Adult: married, never married, or no longer married, by all columns but the relationship; or a stand-in."""
     table = adult_table()
     if table is None:
         return _gaussians("made up, three classes", classes=3, width=10, distance=1.5, seed=1995)
@@ -106,7 +92,7 @@ def marital_status() -> RatioSet:
 
 def higgs() -> RatioSet:
     """A subset of HIGGS: collisions that made the particle, and others; or a stand-in."""
-    path = found("higgs/higgs_union.parquet")
+    path = data_file("higgs/higgs_union.parquet")
     if path is None:
         return _gaussians("made up, two classes close together", classes=2, width=28, distance=0.25, seed=2014)
     import pyarrow.parquet as pq
@@ -120,8 +106,9 @@ def higgs() -> RatioSet:
 
 def handwritten() -> RatioSet:
     """Handwritten digits, ten classes: MNIST, or the small ones that come with scikit-learn."""
-    found = handwritten_digits(tuple(range(10)))
-    return RatioSet(found.name, found.source, found.scaled(found.pictures), found.labels, found.stand_in)
+    digits = handwritten_digits(tuple(range(10)))
+    brightness = digits.scaled(digits.pictures)
+    return RatioSet(digits.name, digits.source, brightness, digits.labels, stand_in=digits.stand_in)
 
 
 def _gaussians(name: str, classes: int, width: int, distance: float, seed: int) -> RatioSet:

@@ -2,31 +2,17 @@
 
 from dataclasses import dataclass
 
-from askance.papers.data.data_sets import found
+from askance.papers.data.data_folder import Sourced, data_file
 from askance.papers.data.made_up_corpus import synthetic_corpus
 from askance.tables.sentences import TaggedSentences, read_conllu
 
 
 @dataclass(frozen=True, eq=False)
-class TaggedCorpus:
-    """Sentences to learn from and sentences to be tested on.
+class TaggedCorpus(Sourced):
+    """Sentences to learn from and sentences to be tested on."""
 
-    Parameters
-    ----------
-    name : str
-        For plots and tables.
-    source : str
-        Whose work it is, and its licence.
-    train, test : TaggedSentences
-    stand_in : bool
-        Whether it is made up, because no treebank was to be had.
-    """
-
-    name: str
-    source: str
     train: TaggedSentences
     test: TaggedSentences
-    stand_in: bool = False
 
     @property
     def tags(self) -> list[str]:
@@ -39,12 +25,12 @@ def web_treebank(most: int | None = None) -> TaggedCorpus:
 
     ``most`` sentences to learn from, and half as many for the test, if given.
     """
-    train = found("ud-ewt/en_ewt-ud-train.conllu.gz")
+    train = data_file("ud-ewt/en_ewt-ud-train.conllu.gz")
     if train is None:
         size = most or 2000
         made = (synthetic_corpus(size), synthetic_corpus(size // 2, "test"))
         return TaggedCorpus("made-up language", "made up, in place of a treebank", *made, stand_in=True)
-    test = found("ud-ewt/en_ewt-ud-test.conllu.gz")
+    test = data_file("ud-ewt/en_ewt-ud-test.conllu.gz")
     parts = [read_conllu(path) for path in (train, test) if path is not None]
     if most is not None:
         sizes = (most, most // 2)

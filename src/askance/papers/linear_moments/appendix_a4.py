@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,8 +10,8 @@ from askance.arrays import Floats
 from askance.channels.rows.bit_channel import Calibration
 from askance.channels.rows.coordinate_release import CoordinateRelease
 from askance.channels.rows.per_value_flip import PerValueFlip
-from askance.papers.artefacts import panels, save_figure, save_table
-from askance.papers.findings import Finding, Outcome
+from askance.papers.artefacts import panels
+from askance.papers.findings import Columns, Finding, Result, as_columns
 from askance.papers.registry import reproduces
 from askance.planning.theory.structured_response import coordinate_release_loss, per_value_loss, response_loss
 from askance.reports.colours import BLUE, GREY, INK, MIST, VERMILION
@@ -22,11 +21,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ALPHA = 1.0
-SMALL_ALPHA = 0.1
+SMALL_ALPHA = 0.1  # where the approximations for small alpha hold to a thousandth
 FEW = 2  # ones a row, whatever its length
 CALIBRATIONS: tuple[Calibration, Calibration] = ("paper", "tight")
 SIMULATED_AT: dict[Calibration, tuple[int, ...]] = {"paper": (4, 16, 64), "tight": (16,)}
-LONGEST = 1_000
+LONGEST = 1_000  # values a row in the plots
 COORDINATE, PER_VALUE = "coordinate release", "per-value"
 
 
@@ -116,7 +115,7 @@ def simulate_trace(
     "sparse features, coordinate release for dense ones.",
     reference="[LM] appendix A.3 and A.4, theorems 1 and 2, equations (26)-(30)",
 )
-def appendix_a4(output_dir: Path, rng: np.random.Generator, quick: bool) -> Outcome:
+def appendix_a4(rng: np.random.Generator, quick: bool) -> Result:
     people = 4_000 if quick else 100_000
     points = [
         simulate_trace(scheme, calibration, d, ones, people, rng)
@@ -132,10 +131,10 @@ def appendix_a4(output_dir: Path, rng: np.random.Generator, quick: bool) -> Outc
         for p in points
     ]
     findings += [*_theorems(rng), *_approximations(), *_growth(), *_borders(), *_levels()]
-    return Outcome(
-        tuple(findings),
-        plots=(save_figure(_draw(points), output_dir / "appendix-a4.png"),),
-        data=(_save(points, output_dir / "appendix-a4.csv"),),
+    return Result(
+        findings,
+        _table(points),
+        _draw(points),
         note=f"Rows have exactly delta ones; alpha = {ALPHA:g} unless said; {people:,} people a simulated point. The "
         "paper's calibration of coordinate release is twice as private as it says, so the two schemes are compared at "
         "different levels. At one and the same exact level (tight) coordinate release wins from delta = sqrt(d) / 2 "
@@ -268,7 +267,7 @@ def _draw_curves(axis: "Axes", points: list[SimulatedTrace]) -> None:
     axis.legend(loc="upper left", fontsize=8.5, frameon=False)
 
 
-def _save(points: list[SimulatedTrace], path: Path) -> Path:
+def _table(points: list[SimulatedTrace]) -> Columns:
     rows: list[tuple[object, ...]] = []
     for d in (2, 5, 10, 20, 50, 100, 200, 500, 1000):
         for ones in sorted({1, FEW, round(d**0.5 / 2) or 1, round(d**0.5), d // 2, d}):
@@ -279,4 +278,4 @@ def _save(points: list[SimulatedTrace], path: Path) -> Path:
                 )
     rows += [(p.scheme, p.calibration, "simulation", p.d, p.ones, p.trace, p.standard_error) for p in points]
     names = ("scheme", "calibration", "source", "d", "delta", "trace_H", "standard_error")
-    return save_table(dict(zip(names, zip(*rows, strict=True), strict=True)), path)
+    return as_columns(names, rows)

@@ -14,7 +14,7 @@ from askance.learning.counting.count_posterior import RegionPosteriors, impossib
 from askance.learning.counting.count_posterior_loops import counted_classes, spread_classes
 from askance.learning.counting.counted_regions import Corpus, Regions
 
-BEAM = 500
+BEAM = 500  # as in the paper
 
 
 def beam_posteriors(
@@ -45,13 +45,13 @@ def _every_region(  # type: ignore[no-untyped-def]
 ):
     for r in range(len(subset)):
         tokens, entries = slice(places[r], places[r + 1]), slice(offsets[r], offsets[r + 1])
-        rows, told = types[tokens], asked[subset[r]]
-        held, tag_of, law = counted_classes(type_probs, rows, tag[entries], count[entries], told)
+        rows, asked_for = types[tokens], asked[subset[r]]
+        held, tag_of, law = counted_classes(type_probs, rows, tag[entries], count[entries], asked_for)
         log_likelihood[r] = -np.inf
         if len(held):
             after = np.empty(law.shape)
             log_likelihood[r] = _search(law, held, beam, after)
-            spread_classes(type_probs, rows, told, tag_of, law, after, probabilities[tokens])
+            spread_classes(type_probs, rows, asked_for, tag_of, law, after, probabilities[tokens])
 
 
 @compiled

@@ -1,14 +1,13 @@
 """[LM] figure 3: how much the moment estimator loses against the marginal likelihood, as truth gets rarer."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from askance.arrays import Floats
-from askance.papers.artefacts import panels, save_figure, save_table
-from askance.papers.findings import Finding, Outcome
+from askance.papers.artefacts import panels
+from askance.papers.findings import Columns, Finding, Result, as_columns
 from askance.papers.finite_family import draw_report_counts, fit_marginal, fit_moments
 from askance.papers.registry import reproduces
 from askance.planning.theory.efficiency import (
@@ -22,7 +21,7 @@ from askance.reports.colours import BLUE, GREY, INK, MIST, VERMILION
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FEATURES = np.array([[0.0, 0.0, 1.0, 1.0], [0.0, 1.0, 0.0, 1.0]])
+FEATURES = np.array([[0.0, 0.0, 1.0, 1.0], [0.0, 1.0, 0.0, 1.0]])  # two bits: four truths
 SIGNALS = {"weak": (2.0, -0.1), "strong": (5.0, -1.0)}
 SIMULATED_AT = (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9)
 CURVE_AT = np.linspace(0.01, 1.0, 199)
@@ -80,7 +79,7 @@ def _formula(theta: tuple[float, ...], truth_probability: float) -> float:
     "at theta = 0 the two estimators are equally good (efficiency 1).",
     reference="[LM] section 5, equations (13)-(15), figure 3",
 )
-def figure_3(output_dir: Path, rng: np.random.Generator, quick: bool) -> Outcome:
+def figure_3(rng: np.random.Generator, quick: bool) -> Result:
     replicates = 1_000 if quick else 20_000
     curves = {name: np.array([_formula(theta, t) for t in CURVE_AT]) for name, theta in SIGNALS.items()}
     points = {
@@ -101,10 +100,10 @@ def figure_3(output_dir: Path, rng: np.random.Generator, quick: bool) -> Outcome
         Finding.simulated("efficiency, theta=[0, 0], t=0.3", 1.0, no_signal.efficiency, no_signal.standard_error, "1"),
         *_claims(curves),
     ]
-    return Outcome(
-        tuple(findings),
-        plots=(save_figure(_draw(curves, points), output_dir / "figure-3.png"),),
-        data=(_save(curves, points, output_dir / "figure-3.csv"),),
+    return Result(
+        findings,
+        _table(curves, points),
+        _draw(curves, points),
         note=f"The figure is printed without numbers. Simulation: {replicates:,} studies a point, each large enough "
         f"for theta to have a standard error of {_STANDARD_ERROR_OF_THETA:g}. In lemma 1 the estimator called "
         "theta_marg is theta_mom. t is the truth probability, epsilon in the paper.",
@@ -123,8 +122,8 @@ def _claims(curves: dict[str, Floats]) -> list[Finding]:
             marginal = asymptotic_variance(FEATURES, theta, classic_response(t), "marginal")
             closed_form.append(np.abs(classic_response_variance(FEATURES, theta, t) / moments - 1).max())
             excess.append(np.linalg.eigvalsh(moments - marginal)[0] / np.linalg.eigvalsh(moments)[-1])
-            own = classic_response_variance(FEATURES, theta, t, base=law)
-            same_law.append(np.abs(own @ information * t**2 - np.eye(2)).max())
+            like_truth = classic_response_variance(FEATURES, theta, t, base=law)
+            same_law.append(np.abs(like_truth @ information * t**2 - np.eye(2)).max())
     smallest = {
         name: 1 / np.linalg.eigvalsh(asymptotic_variance(FEATURES, theta, method="full"))[-1]
         for name, theta in SIGNALS.items()
@@ -193,7 +192,7 @@ def _draw(curves: dict[str, Floats], points: dict[str, list[SimulatedEfficiency]
     return figure
 
 
-def _save(curves: dict[str, Floats], points: dict[str, list[SimulatedEfficiency]], path: Path) -> Path:
+def _table(curves: dict[str, Floats], points: dict[str, list[SimulatedEfficiency]]) -> Columns:
     rows: list[tuple[object, ...]] = [
         (name, "formula", float(t), float(e), "", "")
         for name, curve in curves.items()
@@ -205,4 +204,4 @@ def _save(curves: dict[str, Floats], points: dict[str, list[SimulatedEfficiency]
         for p in simulated
     ]
     names = ("signal", "source", "truth_probability", "efficiency", "standard_error", "people")
-    return save_table(dict(zip(names, zip(*rows, strict=True), strict=True)), path)
+    return as_columns(names, rows)

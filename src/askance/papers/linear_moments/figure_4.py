@@ -2,14 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from askance.arrays import Floats
-from askance.papers.artefacts import panels, save_figure, save_table
-from askance.papers.findings import Finding, Outcome
+from askance.papers.artefacts import panels
+from askance.papers.findings import Finding, Result
 from askance.papers.finite_family import draw_report_counts, fit_marginal, fit_moments
 from askance.papers.registry import reproduces
 from askance.planning.theory.efficiency import asymptotic_variance, family_law
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 FEATURES = np.array([[5.0, -1.0, 0.0]])
 THETA = np.array([0.15])  # not printed; puts the truth in the middle of the simplex
-# The figure's own S is not printed: this is the one of figure 5, whose moment lines are oblique.
+# The S of the figure is not printed: this is the one of figure 5, whose moment lines are oblique.
 MATRIX = np.array([[1 / 3, 1 / 6, 1 / 4], [1 / 3, 1 / 6, 1 / 2], [1 / 3, 2 / 3, 1 / 4]])
 EQUATIONS = (0, 2)  # reports whose moment equations are drawn; the third follows, as probabilities sum to 1
 CORNERS = np.array([[1.0, 0.0], [0.0, 0.0], [0.5, np.sqrt(0.75)]])  # of y = 1, 2, 3
@@ -65,7 +64,7 @@ def in_plane(laws: Floats) -> Floats:
     "projects onto the curved family, the marginal likelihood stays on the curve.",
     reference="[LM] section 6, equations (16) and (17), figure 4",
 )
-def figure_4(output_dir: Path, rng: np.random.Generator, quick: bool) -> Outcome:
+def figure_4(rng: np.random.Generator, quick: bool) -> Result:
     law = family_law(FEATURES, THETA)
     cloud = draw_report_counts(law, MATRIX, _PEOPLE, 400, rng)
     study = _telling_study(cloud)
@@ -82,10 +81,10 @@ def figure_4(output_dir: Path, rng: np.random.Generator, quick: bool) -> Outcome
     rows = np.vstack([curve, *points.values()])
     labels = ["family"] * len(curve) + list(points)
     table = {"point": labels} | {name: rows[:, k].tolist() for k, name in enumerate(names)}
-    return Outcome(
-        tuple(findings),
-        plots=(save_figure(figure, output_dir / "figure-4.png"),),
-        data=(save_table(table, output_dir / "figure-4.csv"),),
+    return Result(
+        findings,
+        table,
+        figure,
         note="theta and S of the figure are not printed: ours are .15 and the S of figure 5. The study in panel b is, "
         f"of 400 studies of {_PEOPLE} people, the one whose r-hat is at the 95th percentile of distance from the "
         "family. "

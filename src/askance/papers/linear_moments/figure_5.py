@@ -2,15 +2,14 @@
 
 from collections.abc import Callable
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from askance.arrays import Floats
 from askance.channels.labels.finite import FiniteChannel
-from askance.papers.artefacts import panels, save_figure, save_table
-from askance.papers.findings import Finding, Outcome
+from askance.papers.artefacts import panels
+from askance.papers.findings import Finding, Result
 from askance.papers.finite_family import fit_moments
 from askance.papers.registry import reproduces
 from askance.planning.theory.efficiency import family_law
@@ -76,7 +75,7 @@ def second_difference(theta: float | Floats) -> Floats:
     "likelihood of each report is not concave in theta.",
     reference="[LM] section 6, figure 5",
 )
-def figure_5(output_dir: Path, rng: np.random.Generator, quick: bool) -> Outcome:
+def figure_5(rng: np.random.Generator, quick: bool) -> Result:
     people = 200_000 if quick else 5_000_000
     reports = report_law(THETA)[0]
     findings = [*_inflections(reports), *_maxima(reports), *_sample(rng, people)]
@@ -85,10 +84,10 @@ def figure_5(output_dir: Path, rng: np.random.Generator, quick: bool) -> Outcome
         table[f"log-likelihood of report {o + 1}"] = values.tolist()
     table["expected log-likelihood"] = (log_marginal(GRID) @ reports).tolist()
     table["expected curvature"] = (curvature(GRID) @ reports).tolist()
-    return Outcome(
-        tuple(findings),
-        plots=(save_figure(_draw(reports), output_dir / "figure-5.png"),),
-        data=(save_table(table, output_dir / "figure-5.csv"),),
+    return Result(
+        findings,
+        table,
+        _draw(reports),
         note="The true theta of the figure is not printed; ours is -1, where a search from the right stops at a "
         f"spurious maximum. The sample has {people:,} reports. The moment equation has one solution, the true theta.",
     )

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,9 +12,9 @@ from askance.channels.rows.coordinate_release import CoordinateRelease
 from askance.channels.rows.per_value_flip import PerValueFlip
 from askance.channels.rows.private_row import PrivateRow
 from askance.channels.rows.triple_release import TripleRelease
-from askance.papers.artefacts import panels, save_figure, save_table
-from askance.papers.data.data_sets import DataSet, housing, proteins
-from askance.papers.findings import Finding, Outcome
+from askance.papers.artefacts import panels
+from askance.papers.data.number_sets import NumberSet, housing, proteins
+from askance.papers.findings import Columns, Finding, Result, as_columns
 from askance.papers.registry import reproduces
 from askance.reports.colours import BLUE, GREEN, INK, MIST, ORANGE, PURPLE, VERMILION
 
@@ -23,13 +22,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-ALPHAS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+ALPHAS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # the range of the paper's axis
 MODERATE, LARGEST = 4.0, 16.0
 PUBLISHED = {"housing": ("per-value",), "proteins": ("coordinate", "triple")}
 OURS = ("window", "unit", "sampled")
 LEVELS = {"per-value": 0.5, "coordinate": 0.5, "triple": 1.5}  # exact level of the published calibration, over alpha
 FEW_TRIALS = 3  # of "unit", which draws hundreds of directions a row
-LOOKS = {
+STYLES = {
     "per-value": (VERMILION, "v"),
     "coordinate": (VERMILION, "v"),
     "triple": (ORANGE, "^"),
@@ -146,7 +145,7 @@ class Curve:
 class Experiment:
     """All curves of a data set, and what there is without privacy."""
 
-    data: DataSet
+    data: NumberSet
     curves: tuple[Curve, ...]
     clean: Score
     mean_alone: Score
@@ -157,7 +156,7 @@ class Experiment:
 
 
 def experiment(
-    data: DataSet, alphas: tuple[float, ...], trials: int, slow: int, rng: np.random.Generator
+    data: NumberSet, alphas: tuple[float, ...], trials: int, slow: int, rng: np.random.Generator
 ) -> Experiment:
     """Split, hide, fit and test, so many times over; ``slow`` times for what is slow."""
     ways: list[tuple[str, bool]] = [(name, True) for name in PUBLISHED[data.name]]
@@ -188,7 +187,7 @@ def experiment(
     claim="The fit degrades as privacy grows, though for moderate values of alpha the loss is not significant.",
     reference="[LM] section 7, local privacy, figure 6, footnotes 2 and 3",
 )
-def figure_6(output_dir: Path, rng: np.random.Generator, quick: bool) -> Outcome:
+def figure_6(rng: np.random.Generator, quick: bool) -> Result:
     alphas = (1.0, MODERATE, LARGEST) if quick else ALPHAS
     trials, slow = (1, 0) if quick else (10, FEW_TRIALS)
     found = [experiment(data, alphas, trials, slow, rng) for data in (housing(download=not quick), proteins())]
@@ -199,10 +198,10 @@ def figure_6(output_dir: Path, rng: np.random.Generator, quick: bool) -> Outcome
         if made_up
         else ""
     )
-    return Outcome(
-        tuple(findings),
-        plots=(save_figure(_draw(found), output_dir / "figure-6.png"),),
-        data=(_save(found, output_dir / "figure-6.csv"),),
+    return Result(
+        findings,
+        _table(found),
+        _draw(found),
         note="The paper shows its values as a picture only, and the site of its data is gone. Housing is California's, "
         "proteins stand in for songs, of which 1,176 rows of 90 columns can be had, too few for any of this. R^2 is "
         f"centred, the mean over {trials} trial{'s' * (trials > 1)} on a fifth of the rows that the fit never saw; the "
@@ -286,7 +285,7 @@ def _draw_curves(axis: "Axes", found: Experiment) -> None:
     axis.axhline(0, color=INK, lw=0.8, label="the mean alone", zorder=1)
     ours_first = sorted(found.curves, key=lambda c: (c.mechanism not in OURS, c.published))
     for curve in ours_first:
-        colour, marker = LOOKS[curve.mechanism]
+        colour, marker = STYLES[curve.mechanism]
         means = np.array([curve.centred(alpha) for alpha in curve.alphas])
         shown = np.maximum(means, FLOOR)
         faint = curve.published or curve.mechanism in ("unit", "sampled")
@@ -316,7 +315,7 @@ def _draw_curves(axis: "Axes", found: Experiment) -> None:
     axis.legend(loc="upper center", fontsize=8.5, frameon=False, bbox_to_anchor=(0.5, -0.12), ncols=3)
 
 
-def _save(found: list[Experiment], path: Path) -> Path:
+def _table(found: list[Experiment]) -> Columns:
     names = ("data", "mechanism", "fit", "alpha", "epsilon", "trials", "r2_mean", "r2_median", "r2_uncentred_mean")
     rows: list[tuple[object, ...]] = []
     for each in found:
@@ -331,4 +330,4 @@ def _save(found: list[Experiment], path: Path) -> Path:
             (each.data.name, name, "none", "", "", "", scores.centred, "", scores.uncentred)
             for name, scores in (("without privacy", each.clean), ("mean alone", each.mean_alone))
         ]
-    return save_table(dict(zip(names, zip(*rows, strict=True), strict=True)), path)
+    return as_columns(names, rows)

@@ -1,14 +1,13 @@
 """[LM] figure 7: accuracy of taggers learned from counts, by pass and by CPU second."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from askance.papers.artefacts import panels, save_figure, save_table
+from askance.papers.artefacts import panels
 from askance.papers.data.tagged_corpora import TaggedCorpus, web_treebank
-from askance.papers.findings import Finding, Outcome
+from askance.papers.findings import Columns, Finding, Result, as_columns
 from askance.papers.registry import reproduces
 from askance.reports.colours import BLUE, GREEN, MIST, ORANGE, VERMILION
 from askance.tables.sentences import TaggedSentences
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
     from askance.learning.counting.counted_regions import Corpus
     from askance.learning.counting.node_model import NodeModel
 
-WIDTHS: tuple[int | None, ...] = (2, 8, 16, None)
-PASSES = 5
+WIDTHS: tuple[int | None, ...] = (2, 8, 16, None)  # of the paper's panels; None: whole sentences
+PASSES = 5  # the paper's figure ends there
 PUBLISHED, OURS, MARGINAL, HYBRID = "moments, as published", "moments, ours", "marginal likelihood", "hybrid"
 WAYS = {
     PUBLISHED: ("moments", "table", VERMILION, "v"),
@@ -28,9 +27,10 @@ WAYS = {
     MARGINAL: ("marginal", "features", BLUE, "o"),
     HYBRID: ("hybrid", "features", GREEN, "s"),
 }
-# A single draw of windows: one accuracy differs from the next by about so much.
-_CHANCE = 0.005
-_MANY = 5000  # sentences
+_CHANCE = 0.005  # about what the accuracies of two draws of the windows differ by, at most
+_MANY = (
+    5000  # sentences; with so many the claims about the first pass hold (tried: 2,000 of the made-up language do not)
+)
 
 
 class Reached(NamedTuple):
@@ -74,11 +74,11 @@ def curves(data: TaggedCorpus, width: int | None, passes: int, rng: np.random.Ge
     for way, (method, solver, *_) in WAYS.items():
         train_accuracies: list[float] = []
 
-        def look(model: "NodeModel", noted: list[float] = train_accuracies) -> float:
-            noted.append(_accuracy(model, corpus, truth))
+        def on_test(model: "NodeModel", on_train: list[float] = train_accuracies) -> float:
+            on_train.append(_accuracy(model, corpus, truth))
             return _accuracy(model, test, test_truth)
 
-        log = PassLog(look)
+        log = PassLog(on_test)
         node_from_counts(corpus, regions, rng, method=method, solver=solver, passes=passes, log=log)
         records = zip(log.records, train_accuracies, strict=True)
         # A hybrid's passes are those after its moment fit, whose seconds count all the same.
@@ -102,22 +102,20 @@ def _accuracy(model: "NodeModel", corpus: "Corpus", truth: Any) -> float:
     "ahead for several passes before the marginal likelihood overtakes them.",
     reference="[LM] section 7, lightweight annotations, figure 7, footnotes 4 and 5",
 )
-def figure_7(output_dir: Path, rng: np.random.Generator, quick: bool) -> Outcome:
+def figure_7(rng: np.random.Generator, quick: bool) -> Result:
     data = web_treebank(500 if quick else None)
     widths: tuple[int | None, ...] = (2, 16) if quick else WIDTHS
     passes = 3 if quick else PASSES
     train, test = (TaggedSentences(p.sentences[:20], p.tags[:20]) for p in (data.train, data.test))
     few = TaggedCorpus(data.name, data.source, train, test)
-    curves(few, 3, 1, np.random.default_rng(0))  # compiles what is compiled, so that nobody's seconds hold it
+    curves(few, 3, 1, np.random.default_rng(0))  # compiles the loops, so that no estimator's seconds include that
     found = {width: curves(data, width, passes, rng) for width in widths}
     made_up = " Set ASKANCE_DATA to a folder with ud-ewt for the real one." if data.stand_in else ""
-    return Outcome(
+    return Result(
         (_last_tokens(data, rng), *_claims(found, passes, len(data.train.sentences) >= _MANY)),
-        plots=(
-            save_figure(_draw(found, data, by_seconds=False), output_dir / "figure-7.png"),
-            save_figure(_draw(found, data, by_seconds=True), output_dir / "figure-7-seconds.png"),
-        ),
-        data=(_save(found, output_dir / "figure-7.csv"),),
+        _table(found),
+        _draw(found, data, by_seconds=False),
+        more_figures={"-seconds": _draw(found, data, by_seconds=True)},
         note=f"The paper's Penn Treebank is not free. Here: {data.source}; {len(data.train.sentences):,} sentences to "
         f"learn from, one window each, and {len(data.test.sentences):,} for the test.{made_up} The paper's marginal "
         "likelihood is approximated by beam search, and its moments are a table of a share for each word and tag. Ours "
@@ -217,7 +215,7 @@ def _draw(found: dict[int | None, list[Curve]], data: TaggedCorpus, *, by_second
     return figure
 
 
-def _save(found: dict[int | None, list[Curve]], path: Path) -> Path:
+def _table(found: dict[int | None, list[Curve]]) -> Columns:
     rows = [
         ("" if width is None else width, curve.way, number, f"{p.seconds:.3f}", f"{p.train:.5f}", f"{p.test:.5f}")
         for width, several in found.items()
@@ -225,4 +223,4 @@ def _save(found: dict[int | None, list[Curve]], path: Path) -> Path:
         for number, p in enumerate(curve.passes, 1)
     ]
     names = ("width", "estimator", "pass", "cpu_seconds", "train_accuracy", "test_accuracy")
-    return save_table({name: [row[place] for row in rows] for place, name in enumerate(names)}, path)
+    return as_columns(names, rows)

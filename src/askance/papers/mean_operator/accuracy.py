@@ -1,14 +1,13 @@
 """[MO] algorithms 1 to 3: how well the learner does with the noisy mean operator that the label provider sends."""
 
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from askance.papers.artefacts import Point, draw_means, panels, save_figure, save_table
+from askance.papers.artefacts import Point, draw_means, panels
 from askance.papers.data.labelled_sets import LabelledSet, adult, breast_cancer
-from askance.papers.findings import Finding, Outcome
+from askance.papers.findings import Finding, Result, as_columns
 from askance.papers.registry import reproduces
 from askance.releases.mean_operator_release import (
     MeanOperatorRelease,
@@ -20,12 +19,12 @@ from askance.reports.colours import BLUE, GREEN, GREY, INK, MIST, ORANGE, VERMIL
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-ALPHAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+ALPHAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # from a level where all is noise to one where nearly nothing is lost
 QUICK_ALPHAS = (0.01, 0.1, 1.0)
-DELTA = 1e-6
+DELTA = 1e-6  # well below one over the number of people, as is usual
 CENTRAL: tuple[Mechanism, ...] = ("laplace", "knorm", "gaussian")
 MECHANISMS: tuple[Mechanism, ...] = (*CENTRAL, "response")
-LOOK = {
+STYLES = {
     "laplace": ("Laplace, by the 1-norm", BLUE, "o"),
     "knorm": ("K-norm, by the 2-norm", GREEN, "s"),
     "gaussian": ("Gaussian, δ = 10⁻⁶", ORANGE, "^"),
@@ -89,22 +88,19 @@ def _release(X: object, y: object, alpha: float, mechanism: Mechanism, rng: np.r
     "learner desires; the learner needs nothing but the noisy mean operator and the features.",
     reference="[MO] section 4.2, algorithms 1, 2 and 3",
 )
-def accuracy(output_dir: Path, rng: np.random.Generator, quick: bool) -> Outcome:
+def accuracy(rng: np.random.Generator, quick: bool) -> Result:
     alphas = QUICK_ALPHAS if quick else ALPHAS
     many, few = adult(), breast_cancer()
     clean_many, of_many = protocol(many, alphas, 3 if quick else 10, rng)
     clean_few, of_few = protocol(few, alphas, 5 if quick else 30, rng)
-    rows = [*of_many, *of_few]
     figure, axes = panels(2, 10.0, 4.4)
     for axis, data, clean, found in zip(axes, (many, few), (clean_many, clean_few), (of_many, of_few), strict=True):
         _draw(axis, data, clean, found)
     axes[0].legend(frameon=False, fontsize=9, loc="lower right")
-    return Outcome(
+    return Result(
         (*_of_many(many, clean_many, of_many), *_of_few(few, of_few), *_noise(few, 100 if quick else 1000, rng)),
-        plots=(save_figure(figure, output_dir / "accuracy.png"),),
-        data=(
-            save_table(dict(zip(Accuracy._fields, zip(*rows, strict=True), strict=True)), output_dir / "accuracy.csv"),
-        ),
+        as_columns(Accuracy._fields, [*of_many, *of_few]),
+        figure,
         note=f"{many.source}, {_size(many)}; {few.source}, {_size(few)}. Two thirds of the rows at random are learned "
         "from. Every mechanism is calibrated to the exact level alpha. The ridge follows from the noise and the "
         "features alone, so that choosing it costs no privacy; the paper leaves that aside. It prints no accuracies.",
@@ -174,7 +170,7 @@ def _draw(axis: "Axes", data: LabelledSet, clean: float, found: list[Accuracy]) 
     axis.axhline(float(majority), color=GREY, lw=1, ls=(0, (1, 2)), label="the more frequent class")
     for mechanism in MECHANISMS:
         mine = [row for row in found if row.mechanism == mechanism]
-        name, colour, marker = LOOK[mechanism]
+        name, colour, marker = STYLES[mechanism]
         points = [Point(row.alpha, row.mean, row.standard_error) for row in mine]
         draw_means(axis, points, name, colour, marker)
     axis.set(xscale="log", xlabel="level of privacy α", ylabel="accuracy on rows left out")

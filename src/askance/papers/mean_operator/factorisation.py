@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -10,14 +9,14 @@ from askance.arrays import Floats
 from askance.learning.totals.loss_plot import plot_factorisation
 from askance.learning.totals.losses import NAMED, Loss, Rho
 from askance.learning.totals.user_losses import from_generator, linear_odd_defect
-from askance.papers.artefacts import panels, save_figure, save_table
-from askance.papers.findings import Finding, Outcome
+from askance.papers.artefacts import panels
+from askance.papers.findings import Finding, Result, as_columns
 from askance.papers.registry import reproduces
 
 Function = Callable[[Floats], Floats]
 
-RHO = 0.7
-ROUNDING = 1e-12
+RHO = 0.7  # any number but 0 and 1 would do: it must not be mistaken for a factor that is missing
+ROUNDING = 1e-12  # of differences that are zero but for doubles
 CONJUGATE = 1e-9  # to which a conjugate is found numerically
 
 
@@ -66,7 +65,7 @@ PRINTED = (
     "symmetric proper loss, so that the risk depends on labels through the mean operator only; the hinge loss fails.",
     reference="[MO] section 2, theorem 3, table 1",
 )
-def table_1(output_dir: Path, rng: np.random.Generator, quick: bool) -> Outcome:
+def table_1(rng: np.random.Generator, quick: bool) -> Result:
     z = np.linspace(-6, 6, 241)
     findings, rows = [], []
     for row in PRINTED:
@@ -95,11 +94,9 @@ def table_1(output_dir: Path, rng: np.random.Generator, quick: bool) -> Outcome:
                 f"hinge: f(z) - f(-z) + 2 z at z = {point:g}", max(point - 1, 0), found, ROUNDING, "not 0"
             )
         )
-    columns = dict(zip(("loss", "part", "largest difference"), zip(*rows, strict=True), strict=True))
-    return Outcome(
-        tuple(findings),
-        plots=(),
-        data=(save_table(columns, output_dir / "table-1.csv"),),
+    return Result(
+        findings,
+        as_columns(("loss", "part", "largest difference"), rows),
         note="The hinge is a line in its odd part up to a margin of 1 and falls behind it beyond. The rho-loss is "
         "nowhere below its value at 0, so that with a ridge zero is its best theta for every mean operator of labels.",
     )
@@ -123,7 +120,7 @@ def _risk(row: Row, rng: np.random.Generator) -> Finding:
     claim="A linear-odd loss is the sum of an even function and a line; the hinge is not.",
     reference="[MO] section 2, figure 1",
 )
-def figure_1(output_dir: Path, rng: np.random.Generator, quick: bool) -> Outcome:
+def figure_1(rng: np.random.Generator, quick: bool) -> Result:
     shown: list[tuple[str, Loss | Function]] = [
         ("logistic", NAMED["logistic"]),
         ("square", NAMED["square"]),
@@ -150,10 +147,10 @@ def figure_1(output_dir: Path, rng: np.random.Generator, quick: bool) -> Outcome
         Finding.confirmed("hinge: bend of the odd part", 0.5 * (z[1] - z[0]), bends["hinge: no line"], 1e-9, "not 0")
     )
     table = {"z": z.tolist()} | {name: loss(z).tolist() for name, loss in shown}
-    return Outcome(
-        tuple(findings),
-        plots=(save_figure(figure, output_dir / "figure-1.png"),),
-        data=(save_table(table, output_dir / "figure-1.csv"),),
+    return Result(
+        findings,
+        table,
+        figure,
         note="The paper's figure is not labelled; we draw every loss of table 1, and the hinge beside them.",
     )
 

@@ -1,7 +1,6 @@
 """[MO] theorems 9 and 10: what Laplace noise protects, by which norm, and how far it moves the risk."""
 
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,8 +9,8 @@ from numpy.typing import NDArray
 from askance.mechanisms.budget import Budget
 from askance.mechanisms.sums.label_sums import sum_by_label
 from askance.mechanisms.total_noise import Sensitivity, TotalLaplace
-from askance.papers.artefacts import panels, save_figure, save_table
-from askance.papers.findings import Finding, Outcome
+from askance.papers.artefacts import panels
+from askance.papers.findings import Finding, Result, as_columns
 from askance.papers.registry import reproduces
 from askance.planning.theory.mean_operator_bounds import noise_bound
 from askance.reports.colours import BLUE, GREY, INK, MIST, VERMILION
@@ -19,11 +18,11 @@ from askance.reports.colours import BLUE, GREY, INK, MIST, VERMILION
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-ALPHA = 1.0
-WIDTHS = (1, 4, 16, 64)
-SIMULATED_WIDTH = 4
-FAILURE = 0.05
-NOISE_WIDTHS = (1, 2, 5, 10, 31, 100)
+ALPHA = 1.0  # the level is alpha or sqrt(d) alpha, whatever alpha is
+WIDTHS = (1, 4, 16, 64)  # squares, so that sqrt(d) is whole
+SIMULATED_WIDTH = 4  # with more features hardly any output would fall into the corner
+FAILURE = 0.05  # delta of theorem 10
+NOISE_WIDTHS = (1, 2, 5, 10, 31, 100)  # 31: the features of breast cancer and an intercept
 
 
 def worst_row(width: int, norm: int) -> NDArray[np.float64]:
@@ -56,7 +55,7 @@ def integrated_level(row: NDArray[np.float64], scale: float, rows: int = 1) -> f
     "is alpha-label private.",
     reference="[MO] section 4, algorithm 2, theorem 9",
 )
-def theorem_9(output_dir: Path, rng: np.random.Generator, quick: bool) -> Outcome:
+def theorem_9(rng: np.random.Generator, quick: bool) -> Result:
     scale = 2 / ALPHA
     findings, rows = [], []
     for width in WIDTHS:
@@ -67,13 +66,12 @@ def theorem_9(output_dir: Path, rng: np.random.Generator, quick: bool) -> Outcom
             findings.append(Finding.confirmed(name, formula, numeric, 1e-6, f"{ALPHA:g}"))
             rows.append((norm, width, formula, numeric))
     findings += [_simulated_level(scale, 200_000 if quick else 4_000_000, rng), _spread(scale, rng), *_ours()]
-    columns = dict(zip(("norm", "d", "formula", "integrated"), zip(*rows, strict=True), strict=True))
     figure, (axis,) = panels(1, 6.4, 4.4)
     _draw_levels(axis, rows)
-    return Outcome(
-        tuple(findings),
-        plots=(save_figure(figure, output_dir / "theorem-9.png"),),
-        data=(save_table(columns, output_dir / "theorem-9.csv"),),
+    return Result(
+        findings,
+        as_columns(("norm", "d", "formula", "integrated"), rows),
+        figure,
         note="The proof needs the 1-norm of x: with the 2-norm at most 1 the level is sqrt(d) alpha. The printed "
         "'variance 2 / (m alpha)' is the scale of the noise. askance measures both norms of the public features and "
         "calibrates Laplace noise to the 1-norm.",
@@ -131,7 +129,7 @@ def _draw_levels(axis: "Axes", rows: list[tuple[int, int, float, float]]) -> Non
     claim="With probability at least 1 - delta, |L(mu, theta) - L(mu~, theta)| <= |a| R log(d / delta) / (m alpha).",
     reference="[MO] section 4.1, theorem 10",
 )
-def theorem_10(output_dir: Path, rng: np.random.Generator, quick: bool) -> Outcome:
+def theorem_10(rng: np.random.Generator, quick: bool) -> Result:
     draws = 20_000 if quick else 200_000
     rows: list[tuple[int, float, float, float, float]] = []
     for width in NOISE_WIDTHS:
@@ -153,10 +151,10 @@ def theorem_10(output_dir: Path, rng: np.random.Generator, quick: bool) -> Outco
     names = ("d", "printed_fails", "corrected_fails", "mean_squared_norm", "standard_error")
     figure, (axis,) = panels(1, 6.4, 4.4)
     _draw_failures(axis, rows)
-    return Outcome(
-        tuple(findings),
-        plots=(save_figure(figure, output_dir / "theorem-10.png"),),
-        data=(save_table(dict(zip(names, zip(*rows, strict=True), strict=True)), output_dir / "theorem-10.csv"),),
+    return Result(
+        findings,
+        as_columns(names, rows),
+        figure,
         note=f"{draws:,} noise vectors for each d, delta = {FAILURE:g}. The worst theta points along the noise, so the "
         "bound holds where |b| <= sigma log(d / delta). The union bound is about single coordinates ('exists i', not "
         "'for all i'), and the norm of d of them needs sqrt(d).",

@@ -2,14 +2,13 @@
 
 import math
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from askance.arrays import Floats
-from askance.papers.artefacts import panels, save_figure, save_table
-from askance.papers.findings import Finding, Outcome
+from askance.papers.artefacts import panels
+from askance.papers.findings import Finding, Result
 from askance.papers.registry import reproduces
 from askance.reports.colours import BLUE, GREEN, GREY, INK, MIST, ORANGE, VERMILION
 
@@ -17,12 +16,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 P01, P11 = 0.3, 0.9  # P(report 1 | class 0), P(report 1 | class 1): asymmetric on purpose
-ONE_FLIP = (0.3, 0.7)
-SCALES = (0.5, 2.0, 5.0)
+ONE_FLIP = (0.3, 0.7)  # the same as a symmetric pair
+SCALES = (0.5, 2.0, 5.0)  # of the inputs: logits that are small, usual, and nearly certain
 THETA = np.array([0.8, 0.6, 0.0])  # of length 1, and along no axis
-SIDEWAYS = np.array([-0.6, 0.8, 0.0])
+SIDEWAYS = np.array([-0.6, 0.8, 0.0])  # at right angles to it
 STRETCHED = np.diag([4.0, 0.25, 1.0])  # a covariance that is far from isotropic
-NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(160)
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(160)  # enough points for scale 5, whose logistic is steep
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
 
 
@@ -46,8 +45,8 @@ def objective(angle: float, scale: float) -> float:
     """L' of equation (104), for a theta of length 1 at that angle to the true one."""
     first, second = np.meshgrid(scale * NODES, scale * NODES, indexing="ij")
     turned = first * math.cos(angle) + second * math.sin(angle)
-    told = reported(first)
-    logs = told * -np.logaddexp(0, -turned) + (1 - told) * -np.logaddexp(0, turned)
+    ones = reported(first)
+    logs = ones * -np.logaddexp(0, -turned) + (1 - ones) * -np.logaddexp(0, turned)
     return float(WEIGHTS @ logs @ WEIGHTS)
 
 
@@ -124,7 +123,7 @@ def degrees(theta: Floats) -> float:
     "theta_0, provided p01 + p10 < 1; for other covariances the gradient at theta_0 is not zero.",
     reference="[RR] appendix B, equations (94)-(107)",
 )
-def appendix_b(output_dir: Path, rng: np.random.Generator, quick: bool) -> Outcome:
+def appendix_b(rng: np.random.Generator, quick: bool) -> Result:
     rows = 20_000 if quick else 400_000
     simulated = {name: case.simulate(rows, rng) for name, case in CASES.items()}
     lengths = {flip: Limit(np.eye(3), 0.0, (flip, 1 - flip)) for flip in (0.0, 0.1, 0.2, 0.3, 0.4)}
@@ -136,10 +135,10 @@ def appendix_b(output_dir: Path, rng: np.random.Generator, quick: bool) -> Outco
         "length, limit": [float(np.linalg.norm(case.theta())) for case in CASES.values()],
         "length, simulated": [float(np.linalg.norm(theta)) for theta, _ in simulated.values()],
     }
-    return Outcome(
+    return Result(
         (*_derivatives(), *_directions(simulated), *_lengths(seen)),
-        plots=(save_figure(_draw(simulated, seen), output_dir / "appendix-b.png"),),
-        data=(save_table(columns, output_dir / "appendix-b.csv"),),
+        columns,
+        _draw(simulated, seen),
         note="(107) has a second term that is not there: the derivative of (106) also turns the first factor, which "
         "cancels it. The appendix holds the length of theta fixed. Let free, theta keeps its direction and "
         "loses length: consistent for the direction, not for theta_0. With the length free the direction is right "
@@ -231,13 +230,13 @@ def _draw(simulated: dict[str, tuple[Floats, Floats]], seen: dict[float, tuple[F
     for scale, colour in zip((0.5, 1.0, 2.0, 5.0), (BLUE, INK, GREEN, ORANGE), strict=True):
         limits = [np.linalg.norm(Limit(scale**2 * np.eye(3), 0.0, (flip, 1 - flip)).theta()) for flip in flips]
         middle.plot(flips, limits, color=colour, lw=1.8, label=f"s = {scale:g}")
-    look: dict[str, Any] = {"fmt": "o", "ms": 6, "mfc": "white", "mec": INK, "ecolor": INK}
+    style: dict[str, Any] = {"fmt": "o", "ms": 6, "mfc": "white", "mec": INK, "ecolor": INK}
     at = [float(theta @ THETA) for theta, _ in seen.values()]
     middle.errorbar(
         list(seen),
         at,
         [2 * float(np.linalg.norm(errors * THETA)) for _, errors in seen.values()],
-        **look,
+        **style,
         label="s = 1, simulated",
     )
     middle.plot(flips, np.ones_like(flips), color=GREY, lw=1.1, ls=(0, (4, 3)), label="the truth")

@@ -4,7 +4,7 @@ What was in our hands to choose for the paper's methods was chosen on threes and
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -46,7 +46,7 @@ class Trial:
         return cls(channel, clean, split.y, reports, labels, digits.scaled(split.X_test), split.y_test)
 
     def on_clean_data(self) -> float:
-        """scikit-learn's logistic regression, as it comes, on what nobody was told."""
+        """scikit-learn's logistic regression, as it comes, on the truth, which no learner sees."""
         from sklearn.linear_model import LogisticRegression
 
         return float(LogisticRegression(max_iter=2000).fit(self.clean, self.labels).score(self.test, self.test_labels))
@@ -83,15 +83,42 @@ class Trial:
         return float(fitted.score(self.test, self.test_labels, of="truth"))
 
 
-def summed_up(scores: dict[tuple[str, float], list[float]]) -> list[Accuracy]:
+Scores = dict[tuple[str, float], list[float]]  # by method and level of noise, one for each trial
+
+
+def run_trials(
+    digits: Digits,
+    sizes: tuple[int, int],
+    trials: int,
+    channels: Mapping[float, RowChannel],
+    methods: Callable[[Trial], dict[str, float]],
+    rng: np.random.Generator,
+) -> Scores:
+    """Draw digits, hide them at each level of noise, and score all methods on the same reports, so many times over.
+
+    Parameters
+    ----------
+    digits : Digits
+    sizes : pair of int
+        How many of each digit to learn from and to test on.
+    trials : int
+    channels : dict
+        By level of noise.
+    methods : function of a trial
+        Returns the score of each method.
+    """
+    scores: Scores = {}
+    for _ in range(trials):
+        split = digits.split(*sizes, rng)
+        for level, channel in channels.items():
+            for method, score in methods(Trial.draw(digits, channel, split, rng)).items():
+                scores.setdefault((method, level), []).append(score)
+    return scores
+
+
+def summed_up(scores: Scores) -> list[Accuracy]:
     """Mean and standard error of each method at each level."""
     return [
         Accuracy(method, noise, float(np.mean(seen)), float(np.std(seen, ddof=1) / math.sqrt(len(seen))))
         for (method, noise), seen in scores.items()
     ]
-
-
-def columns_of(found: Iterable[Accuracy]) -> dict[str, list[Any]]:
-    """As a table."""
-    rows = list(found)
-    return {name: [getattr(row, name) for row in rows] for name in Accuracy._fields}

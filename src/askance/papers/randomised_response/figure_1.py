@@ -1,21 +1,20 @@
 """[RR] figure 1: learning from reconstructions of a hidden bit is not consistent."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from askance.arrays import Floats
 from askance.channels.labels.surveys import Warner
-from askance.papers.artefacts import panels, save_figure, save_table
-from askance.papers.findings import Finding, Outcome
+from askance.papers.artefacts import panels
+from askance.papers.findings import Finding, Result
 from askance.papers.registry import reproduces
 from askance.reports.colours import BLUE, GREEN, GREY, INK, MIST, ORANGE, VERMILION
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FLIPS = (0.0, 0.05, 0.1, 0.2, 0.4)
+FLIPS = (0.0, 0.05, 0.1, 0.2, 0.4)  # probabilities p_f
 COLOURS = (INK, BLUE, GREEN, ORANGE, VERMILION)
 SHOWN = 0.3  # the true theta of the curves
 GRID = np.linspace(0.001, 0.999, 999)
@@ -60,7 +59,7 @@ def flat_reconstruction(truth: Floats | float, flip: float) -> Floats | float:
     "without noise, p_f = 0.",
     reference="[RR] section 4.3, equations (36)-(38), figure 1",
 )
-def figure_1(output_dir: Path, rng: np.random.Generator, quick: bool) -> Outcome:
+def figure_1(rng: np.random.Generator, quick: bool) -> Result:
     from askance.learning.answers.prevalence import Prevalence
 
     voters = 20_000 if quick else 400_000
@@ -79,10 +78,10 @@ def figure_1(output_dir: Path, rng: np.random.Generator, quick: bool) -> Outcome
     columns = {"true theta": list(TRUTHS)} | {
         f"reconstruction, flip {flip:g}": [best_theta(truth, flip) for truth in TRUTHS] for flip in FLIPS
     }
-    return Outcome(
+    return Result(
         (*_where_it_goes(), *_simulations(spread, flat)),
-        plots=(save_figure(_draw(spread), output_dir / "figure-1.png"),),
-        data=(save_table(columns, output_dir / "figure-1.csv"),),
+        columns,
+        _draw(spread),
         note="With any noise J is highest at theta = 0 and at theta = 1, where it is zero whatever the truth: there "
         "the reconstruction agrees with the model because the model allows nothing else. On a grid inside (0, 1) the "
         "nearer end wins. With little noise there is a lower maximum near the truth besides. The paper prints no "
@@ -146,8 +145,8 @@ def _draw(spread: list[tuple[float, float, float]]) -> "Figure":
     left.set_title("(a) what is maximised", fontsize=11)
     left.legend(frameon=False, fontsize=9, loc="lower right", bbox_to_anchor=(0.84, 0.0))
     truth, mean, error = np.array(spread).T
-    look: dict[str, Any] = {"fmt": "o", "ms": 6, "mfc": "white", "mec": INK, "ecolor": INK}
-    right.errorbar(truth, mean, 2 * error, label="spread likelihood, flip 0.2: simulated", **look)
+    style: dict[str, Any] = {"fmt": "o", "ms": 6, "mfc": "white", "mec": INK, "ecolor": INK}
+    right.errorbar(truth, mean, 2 * error, label="spread likelihood, flip 0.2: simulated", **style)
     right.plot(fine, flat_reconstruction(fine, 0.2), color=GREY, lw=1.4, ls=(0, (4, 3)), label="flat prior, flip 0.2")
     right.set(xlabel="true θ₀", ylabel="θ that is learned")
     right.set_title("(b) where it is largest (colours as on the left)", fontsize=11)

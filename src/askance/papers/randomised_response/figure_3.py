@@ -1,6 +1,5 @@
 """[RR] figure 3: accuracy on clean digits of classifiers that saw only hidden ones, by the noise."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -8,29 +7,23 @@ import numpy as np
 from askance.channels.attributes.row_channel import RowChannel
 from askance.channels.attributes.state_flip import StateFlip
 from askance.channels.labels.surveys import Warner
-from askance.papers.artefacts import Point, draw_means, panels, save_figure, save_table
+from askance.papers.artefacts import Point, draw_means, panels
 from askance.papers.data.digits import Digits, handwritten_digits
-from askance.papers.findings import Finding, Outcome
-from askance.papers.randomised_response.digit_trials import (
-    SAMPLES,
-    Accuracy,
-    Trial,
-    columns_of,
-    summed_up,
-)
+from askance.papers.findings import Finding, Result, as_columns
+from askance.papers.randomised_response.digit_trials import SAMPLES, Accuracy, Scores, Trial, run_trials, summed_up
 from askance.papers.registry import reproduces
 from askance.reports.colours import BLUE, GREEN, GREY, INK, MIST, ORANGE, PURPLE, SKY, VERMILION
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FLIPS = (0.1, 0.2, 0.3, 0.4)
-ROUNDS = 40
+FLIPS = (0.1, 0.2, 0.3, 0.4)  # of the paper's figure
+ROUNDS = 40  # of EM
 SAMPLING_RIDGE = 50.0  # between 30 and 100, which were best at p_f = 0.2 and 0.4 on threes and fives
 QUICK_FLIPS = (0.1, 0.3)
 CLEAN, TRUE, LEARNED, FLAT = "log reg", "SD true prior", "SD learn prior", "SD flat prior"
 NOISE, NOISE_RIDGE, OURS = "log reg noise", "log reg noise, ridge by cross-validation", "askance"
-LOOK = {
+STYLES = {
     CLEAN: (INK, "", "-"),
     OURS: (BLUE, "o", "-"),
     TRUE: (GREEN, "s", "-"),
@@ -48,21 +41,17 @@ LOOK = {
     "best, and there is little difference between a flat and a learned prior.",
     reference="[RR] section 6, figure 3",
 )
-def figure_3(output_dir: Path, rng: np.random.Generator, quick: bool) -> Outcome:
+def figure_3(rng: np.random.Generator, quick: bool) -> Result:
     digits = handwritten_digits()
     flips, trials = (QUICK_FLIPS, 3) if quick else (FLIPS, 10)
     each, test = digits.most_each(250, 900)
-    scores: dict[tuple[str, float], list[float]] = {}
-    for _ in range(trials):
-        split = digits.split(each, test, rng)
-        for flip in flips:
-            for method, score in _scores(Trial.draw(digits, _channel(digits, flip), split, rng), digits, rng).items():
-                scores.setdefault((method, flip), []).append(score)
+    channels = {flip: _channel(digits, flip) for flip in flips}
+    scores = run_trials(digits, (each, test), trials, channels, lambda trial: _scores(trial, digits, rng), rng)
     found = summed_up(scores)
-    return Outcome(
-        tuple(_findings(found, scores, flips, slack=0.02 if quick or digits.stand_in else 0.0)),
-        plots=(save_figure(_draw(digits, each, trials, found), output_dir / "figure-3.png"),),
-        data=(save_table(columns_of(found), output_dir / "figure-3.csv"),),
+    return Result(
+        _findings(found, scores, flips, slack=0.02 if quick or digits.stand_in else 0.0),
+        as_columns(Accuracy._fields, found),
+        _draw(digits, each, trials, found),
         note=f"{digits.source}; {each} of each digit to learn from, {test} to test on, {trials} draws. The paper shows "
         f"its accuracies as a picture only. SD is its importance-sampling EM with S = {SAMPLES} samples, {ROUNDS} "
         f"rounds and a ridge of {SAMPLING_RIDGE:g}, which was chosen on threes and fives. Its learned prior is the "
@@ -94,9 +83,7 @@ def _states(trial: Trial, digits: Digits) -> np.ndarray:
     return np.rint(trial.clean * (digits.states - 1)).astype(np.int64)
 
 
-def _findings(
-    found: list[Accuracy], scores: dict[tuple[str, float], list[float]], flips: tuple[float, ...], slack: float
-) -> list[Finding]:
+def _findings(found: list[Accuracy], scores: Scores, flips: tuple[float, ...], slack: float) -> list[Finding]:
     """Differences are within trials: every method saw the same reports. With few digits or trials chance has slack."""
     mean = {(row.method, row.noise): row.mean for row in found}
     large = [flip for flip in flips if flip > 0.1]
@@ -124,7 +111,7 @@ def _findings(
 
 def _draw(digits: Digits, each: int, trials: int, found: list[Accuracy]) -> "Figure":
     figure, (axis,) = panels(1, 7.6, 5.0)
-    for number, (method, (colour, marker, line)) in enumerate(LOOK.items()):
+    for number, (method, (colour, marker, line)) in enumerate(STYLES.items()):
         mine = [row for row in found if row.method == method]
         shift = 0.002 * (number - 3) if method != CLEAN else 0.0  # error bars beside each other
         points = [Point(row.noise + shift, row.mean, row.standard_error) for row in mine]

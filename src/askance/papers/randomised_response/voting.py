@@ -1,7 +1,6 @@
 """[RR] section 3: an election in which the voters' answers were flipped at random before they were counted."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,8 +9,8 @@ from numpy.typing import NDArray
 from askance.arrays import Floats
 from askance.channels.labels.finite import FiniteChannel
 from askance.channels.labels.surveys import Warner
-from askance.papers.artefacts import panels, save_figure, save_table
-from askance.papers.findings import Finding, Outcome
+from askance.papers.artefacts import panels
+from askance.papers.findings import Finding, Result
 from askance.papers.finite_family import draw_report_counts
 from askance.papers.registry import reproduces
 from askance.reports.colours import BLUE, GREY, INK, MIST, ORANGE, VERMILION
@@ -44,7 +43,7 @@ class Elections:
 
     voters: int
     reported: Floats  # share of "one" among the reports, one for each election
-    estimated: Floats  # share of "one" among the truths, by the channel's own unbiasing
+    estimated: Floats  # share of "one" among the truths, as the channel unbiases reports
 
     @classmethod
     def simulate(cls, voters: int, replicates: int, rng: np.random.Generator) -> "Elections":
@@ -72,7 +71,7 @@ def predicted_error(voters: int | Floats) -> float | Floats:
     "fraction of noisy votes does not.",
     reference="[RR] sections 1 and 3, equations (1), (2) and (20)-(24)",
 )
-def voting(output_dir: Path, rng: np.random.Generator, quick: bool) -> Outcome:
+def voting(rng: np.random.Generator, quick: bool) -> Result:
     replicates = 1_000 if quick else 20_000
     elections = [Elections.simulate(voters, replicates, rng) for voters in SIZES]
     findings = [
@@ -90,10 +89,10 @@ def voting(output_dir: Path, rng: np.random.Generator, quick: bool) -> Outcome:
         "noisy share, error": [e.error(e.reported)[0] for e in elections],
         "as printed, mean": [float(np.mean(as_printed(e.reported))) for e in elections],
     }
-    return Outcome(
-        tuple(findings),
-        plots=(save_figure(_draw(elections), output_dir / "voting.png"),),
-        data=(save_table(columns, output_dir / "voting.csv"),),
+    return Result(
+        findings,
+        columns,
+        _draw(elections),
         note="(2) and (24) are printed with a plus in the numerator; the maximum of (22) has a minus. With the plus "
         "the estimate does not tend to the true fraction, and here it is not even a fraction. Corrected means with "
         "a minus.",
@@ -151,7 +150,7 @@ def _consistency(elections: Elections) -> Finding:
 
 
 def _one_election(rng: np.random.Generator, voters: int) -> list[Finding]:
-    """Every single vote drawn, flipped by a channel and unbiased by it: the library's own way."""
+    """Every single vote drawn, flipped by a channel and unbiased by it, as the library does."""
     votes: NDArray[np.int64] = (rng.random(voters) < SHARE).astype(np.int64)
     findings = []
     for name, channel, labels in (
@@ -173,8 +172,8 @@ def _draw(elections: list[Elections]) -> "Figure":
         ([e.estimated for e in elections], BLUE, "o", f"(24) corrected: (f − {ratio}", 1),
     ):
         middle, spread = np.array([(x.mean(), 2 * x.std(ddof=1)) for x in estimates]).T
-        look: dict[str, Any] = {"color": colour, "marker": marker, "ms": 6, "mec": "white", "lw": 1.6, "capsize": 3}
-        left.errorbar(sizes * shift, middle, spread, label=label, **look)
+        style: dict[str, Any] = {"color": colour, "marker": marker, "ms": 6, "mec": "white", "lw": 1.6, "capsize": 3}
+        left.errorbar(sizes * shift, middle, spread, label=label, **style)
     left.axhline(SHARE, color=INK, lw=1.1, ls=(0, (4, 3)), zorder=1)
     left.axhline(1, color=GREY, lw=1.1, ls=(0, (1, 2)), zorder=1)
     beside: dict[str, Any] = {"textcoords": "offset points", "ha": "right", "fontsize": 9}

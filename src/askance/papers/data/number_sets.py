@@ -4,18 +4,14 @@
 ``labelled_sets`` ``adult/adult.parquet``. None of them is shipped with the package.
 """
 
-import os
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from askance.arrays import Floats
-from askance.errors import InvalidInput
+from askance.papers.data.data_folder import Sourced, data_file
 
-FOLDER = "ASKANCE_DATA"
-
-# Round numbers that anybody would choose without a look at the data.
+# Round numbers that anybody would choose without seeing the data.
 HOUSING_BOUNDS = {
     "income": (0.0, 15.0),
     "age": (0.0, 52.0),
@@ -43,28 +39,19 @@ PROTEIN_BOUNDS = {
 
 
 @dataclass(frozen=True, eq=False)
-class DataSet:
+class NumberSet(Sourced):
     """Rows of numbers with public bounds; the last column is the outcome.
 
     Parameters
     ----------
-    name : str
-        A word for plots and tables.
-    source : str
-        Where it is from, for whoever reads the figure.
     bounds : dict
         A lower and an upper bound for each column, in their order.
     rows : array
         n x columns, in the units of the bounds.
-    stand_in : bool
-        Whether it is made up, because the real one was not to be had.
     """
 
-    name: str
-    source: str
     bounds: dict[str, tuple[float, float]]
     rows: Floats
-    stand_in: bool = False
 
     @property
     def scaled(self) -> Floats:
@@ -74,10 +61,10 @@ class DataSet:
         return fractions
 
 
-def housing(download: bool = True) -> DataSet:
+def housing(download: bool = True) -> NumberSet:
     """California housing, 20,640 districts: from the folder, from scikit-learn, or a stand-in."""
     source = "California housing (Pace & Barry 1997)"
-    path = found("california/cal_housing.parquet")
+    path = data_file("california/cal_housing.parquet")
     if path is not None:
         import pyarrow.parquet as pq
 
@@ -97,41 +84,28 @@ def housing(download: bool = True) -> DataSet:
                 of["medianHouseValue"] / 100_000,
             ]
         )
-        return DataSet("housing", source, HOUSING_BOUNDS, rows)
+        return NumberSet("housing", source, HOUSING_BOUNDS, rows)
     from sklearn.datasets import fetch_california_housing
 
     try:
         features, value = fetch_california_housing(return_X_y=True, download_if_missing=download)
     except OSError:  # not there, or no network
         return _made_up("housing", HOUSING_BOUNDS, 20_640, explained=0.65, seed=840)
-    return DataSet("housing", source, HOUSING_BOUNDS, np.column_stack([features, value]))
+    return NumberSet("housing", source, HOUSING_BOUNDS, np.column_stack([features, value]))
 
 
-def proteins() -> DataSet:
+def proteins() -> NumberSet:
     """Protein structures, 45,730 of them: from the folder, or a stand-in."""
-    path = found("protein/protein.csv.gz")
+    path = data_file("protein/protein.csv.gz")
     if path is None:
         return _made_up("proteins", PROTEIN_BOUNDS, 45_730, explained=0.28, seed=748)
     rows = np.loadtxt(path, delimiter=",")
-    return DataSet("proteins", "CASP protein structures (Rana 2013, UCI), columns centred", PROTEIN_BOUNDS, rows)
+    return NumberSet("proteins", "CASP protein structures (Rana 2013, UCI), columns centred", PROTEIN_BOUNDS, rows)
 
 
-def found(name: str) -> Path | None:
-    """A file of the folder that ASKANCE_DATA names; None if it names none."""
-    folder = os.environ.get(FOLDER)
-    if not folder:
-        return None
-    path = Path(folder) / name
-    if not path.is_file():
-        raise InvalidInput(
-            f"{FOLDER}={folder}, where {name} is missing",
-            "a folder with the data sets that reproductions use",
-            f"Unset {FOLDER} to do without: data are then fetched, or made up.",
-        )
-    return path
-
-
-def _made_up(name: str, bounds: dict[str, tuple[float, float]], count: int, *, explained: float, seed: int) -> DataSet:
+def _made_up(
+    name: str, bounds: dict[str, tuple[float, float]], count: int, *, explained: float, seed: int
+) -> NumberSet:
     """Correlated columns that fill a part of their bounds, and an outcome of which a share is explained.
 
     The seed is the data set's own: a stand-in is a data set, not a simulation.
@@ -149,4 +123,4 @@ def _made_up(name: str, bounds: dict[str, tuple[float, float]], count: int, *, e
     fractions = middle + spread * np.column_stack([hidden, outcome])
     lower, upper = np.array(list(bounds.values())).T
     rows: Floats = lower + fractions * (upper - lower)
-    return DataSet(name, f"made up, in place of {name}", bounds, rows, stand_in=True)
+    return NumberSet(name, f"made up, in place of {name}", bounds, rows, stand_in=True)
