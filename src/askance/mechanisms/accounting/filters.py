@@ -45,10 +45,10 @@ _SAME = 1e-12  # relative: a loss that exceeds its level by less does so by roun
 
 
 class Spend(NamedTuple):
-    """Something that was paid for: its level in exact numbers, and its loss."""
+    """Something that was paid for: its level in exact numbers, and the losses of which it consists."""
 
     level: Budget
-    loss: PrivacyLoss
+    losses: tuple[PrivacyLoss, ...]
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class PrivacyFilter(ABC):
         for _ in range(40):
             middle = (low + high) / 2
             level = Budget.of(middle)
-            fits = self.allows([*spends, Spend(level, LevelLoss(level))])
+            fits = self.allows([*spends, Spend(level, (LevelLoss(level),))])
             low, high = (middle, high) if fits else (low, middle)
         return low
 
@@ -86,7 +86,7 @@ class SumsFilter(PrivacyFilter):
     Examples
     --------
     >>> rule = SumsFilter(Budget.of("0.3"))
-    >>> tenth = Spend(Budget.of("0.1"), LevelLoss.of("0.1"))
+    >>> tenth = Spend(Budget.of("0.1"), (LevelLoss.of("0.1"),))
     >>> rule.allows([tenth] * 3), rule.allows([tenth] * 4)
     (True, False)
     """
@@ -126,17 +126,20 @@ class _LossFilter(PrivacyFilter):
         """Return what one loss adds to the sum."""
 
     def allows(self, spends: Sequence[Spend]) -> bool:
-        infinite = math.fsum(spend.loss.infinite for spend in spends) * (1 + _ROUNDING)
+        infinite = math.fsum(loss.infinite for spend in spends for loss in spend.losses) * (1 + _ROUNDING)
         if infinite > self.budget.delta * _ASIDE:
             return False
         return self._sums_allow(spends) or self.used(spends) <= 1
 
     def used(self, spends: Sequence[Spend]) -> float:
         """Return the share of the limit that is used."""
-        return math.fsum(self.part(spend.loss) for spend in spends) * (1 + _ROUNDING) / self.limit
+        return math.fsum(self.part(loss) for spend in spends for loss in spend.losses) * (1 + _ROUNDING) / self.limit
 
     def _sums_allow(self, spends: Sequence[Spend]) -> bool:
-        bounded = all(spend.loss.epsilon <= float(spend.level.epsilon) * (1 + _SAME) for spend in spends)
+        bounded = all(
+            math.fsum(loss.epsilon for loss in spend.losses) <= float(spend.level.epsilon) * (1 + _SAME)
+            for spend in spends
+        )
         return bounded and sum((spend.level.epsilon for spend in spends), start=Fraction(0)) <= self.budget.epsilon
 
 
@@ -150,7 +153,7 @@ class GaussianFilter(_LossFilter):
     --------
     >>> from askance.mechanisms.accounting import GaussianLoss
     >>> rule = GaussianFilter(Budget.of("0.915", "1e-6"))
-    >>> noise = Spend(Budget.of("0.1", "1e-8"), GaussianLoss.of(0.1, 1e-8))
+    >>> noise = Spend(Budget.of("0.1", "1e-8"), (GaussianLoss.of(0.1, 1e-8),))
     >>> rule.allows([noise] * 100), rule.allows([noise] * 101)
     (True, False)
     """
@@ -178,7 +181,7 @@ class RenyiFilter(_LossFilter):
     Examples
     --------
     >>> rule = RenyiFilter.best(Budget.of(1, "1e-6"))
-    >>> small = Spend(Budget.of("0.01"), LevelLoss.of("0.01"))
+    >>> small = Spend(Budget.of("0.01"), (LevelLoss.of("0.01"),))
     >>> rule.order, rule.allows([small] * 490), rule.allows([small] * 491)
     (22.0, True, False)
 
