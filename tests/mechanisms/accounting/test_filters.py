@@ -87,7 +87,9 @@ def test_what_is_allowed_is_within_the_budget_for_every_list(rule, order):
         if rule.allows([*spends, LOSSES[each]]):
             spends.append(LOSSES[each])
     if spends:
-        assert compose([loss for spend in spends for loss in spend.losses], delta=float(rule.budget.delta)) <= 2 * (1 + 1e-9)
+        assert compose([loss for spend in spends for loss in spend.losses], delta=float(rule.budget.delta)) <= 2 * (
+            1 + 1e-9
+        )
 
 
 @pytest.mark.parametrize("make", [RenyiFilter.best, GaussianFilter, SumsFilter])

@@ -19,6 +19,9 @@ from askance.mechanisms.accounting.level_loss import LevelLoss as LevelLoss
 from askance.mechanisms.accounting.loss_law import LossLaw as LossLaw
 from askance.mechanisms.accounting.loss_specs import EVERY_LOSS as EVERY_LOSS
 from askance.mechanisms.accounting.loss_specs import loss_from_dict as loss_from_dict
+from askance.mechanisms.accounting.mechanism_losses import count_loss as count_loss
+from askance.mechanisms.accounting.mechanism_losses import counts_loss as counts_loss
+from askance.mechanisms.accounting.mechanism_losses import total_loss as total_loss
 from askance.mechanisms.accounting.privacy_loss import PrivacyLoss as PrivacyLoss
 from askance.mechanisms.accounting.radial_loss import RadialLoss as RadialLoss
 from askance.mechanisms.accounting.response_loss import ChannelLoss as ChannelLoss
