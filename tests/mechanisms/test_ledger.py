@@ -226,3 +226,29 @@ def test_a_release_is_recorded_by_its_digest(ledger, tmp_path):
     release = ask.release_mean_operator(np.ones((4, 1)), [1, 1, -1, 1], 0.5, ledger=ledger)
     release.write(tmp_path / "mu.json")
     assert ledger.entries[0].release == release.digest
+
+
+# -- numbers at the border -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text", ["1e-301", "1e-500", "1e999999999", "1e-999999999", "1" * 2000, "0." + "0" * 400 + "1"]
+)
+def test_numbers_that_nothing_can_hold_are_refused_at_once(ledger, text):
+    with pytest.raises(InvalidInput, match="finite number"):
+        ledger.spend(text, what="x")
+    with pytest.raises(InvalidInput, match="finite number"):
+        ledger.spend(0.1, text, what="x")
+    assert ledger.entries == ()
+    assert ask.Ledger(ledger.path).remaining == Budget.of(1, "1e-6")
+
+
+def test_a_third_is_rounded_up(ledger):
+    from fractions import Fraction
+
+    third = Fraction(1, 3)
+    assert third < Fraction(written(third)) < third * (1 + Fraction(1, 10**30))
+    for _ in range(2):
+        ledger.spend(third, what="a third")
+    with pytest.raises(BudgetSpent):  # three of what was written are more than one
+        ledger.spend(third, what="a third")

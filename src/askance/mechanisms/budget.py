@@ -1,13 +1,18 @@
 """Privacy levels as exact numbers: 0.1 means one tenth, and three of them are 0.3."""
 
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_CEILING, Context, Decimal, Inexact, InvalidOperation, localcontext
 from fractions import Fraction
 from typing import Any, Self
 
 from askance.errors import InvalidInput
 
 Number = int | float | str | Decimal | Fraction
+
+_MOST_PLACES = 300  # before or after the point: doubles, with which noise is calibrated, have no smaller numbers
+_LEAST = Fraction(1, 10**_MOST_PLACES)
+_MOST_DIGITS = 1000  # of a number that is kept as it is; sums of such numbers have no more
+_ROUNDED_DIGITS = 40  # of a number that has no end, such as 1/3
 
 
 @dataclass(frozen=True)
@@ -57,28 +62,42 @@ NOTHING = Budget(Fraction(0))
 
 
 def written(number: Fraction) -> str:
-    """Write a number that came from decimal digits with exactly these digits."""
-    places = 0
-    scaled = number
-    while scaled.denominator != 1:
-        if places > 400:  # no decimal number: only a Fraction somebody gave as such
-            return str(float(number))
-        scaled *= 10
-        places += 1
-    digits = Decimal(scaled.numerator).scaleb(-places)
-    return f"{digits:f}" if places <= 12 else f"{digits.normalize():E}"
+    """Write a number that came from decimal digits with exactly these digits; others are rounded up.
+
+    Examples
+    --------
+    >>> written(Fraction("0.1")), Fraction(written(Fraction(1, 3))) > Fraction(1, 3)
+    ('0.1', True)
+    """
+    numerator, denominator = Decimal(number.numerator), Decimal(number.denominator)
+    try:
+        with localcontext(Context(prec=_MOST_DIGITS, traps=[Inexact])):
+            digits = (numerator / denominator).normalize()
+    except Inexact:
+        with localcontext(Context(prec=_ROUNDED_DIGITS, rounding=ROUND_CEILING)):
+            digits = numerator / denominator
+    places = digits.as_tuple().exponent
+    return f"{digits:f}" if isinstance(places, int) and places >= -12 else f"{digits:E}"
 
 
 def _exact(number: Any, name: str) -> Fraction:
-    if isinstance(number, Fraction):
-        return number
+    if isinstance(number, bool):
+        raise InvalidInput(f"{name}={number!r}", "a number")
     try:
-        # The shortest text that means this double: what a person wrote.
-        exact = (
-            number if isinstance(number, Decimal | str) else repr(number.item() if hasattr(number, "item") else number)
-        )
-        if isinstance(number, bool):
+        if not isinstance(number, Decimal | Fraction | str):
+            # The shortest text that means this double: what a person wrote.
+            number = repr(number.item() if hasattr(number, "item") else number)
+        exact = number if isinstance(number, Fraction) else Decimal(number)
+        # Before anything is computed: ten letters can be a number of a gigabyte.
+        if isinstance(exact, Decimal) and (len(str(number)) > _MOST_DIGITS or abs(exact.adjusted()) > _MOST_PLACES):
             raise InvalidOperation
-        return Fraction(Decimal(exact))
+        level = Fraction(exact)
+        if level and not _LEAST <= abs(level) <= 1 / _LEAST:
+            raise InvalidOperation
     except (InvalidOperation, ValueError, OverflowError, TypeError):
-        raise InvalidInput(f"{name}={number!r}", "a finite number") from None
+        raise InvalidInput(
+            f"{name}={str(number)[:50]}",
+            f"a finite number, 0 or from 1e-{_MOST_PLACES} on",
+            "Write it out in decimals.",
+        ) from None
+    return level

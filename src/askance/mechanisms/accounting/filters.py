@@ -25,7 +25,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -215,10 +215,15 @@ class RenyiFilter(_LossFilter):
         return _largest_divergence(float(self.budget.epsilon), self._rare, self.order) * (1 - _ROUNDING)
 
     def part(self, loss: PrivacyLoss) -> float:
-        return loss.renyi(self.order)
+        return _renyi(loss, self.order)
 
     def to_dict(self) -> dict[str, Any]:
         return super().to_dict() | {"order": self.order}
+
+
+@lru_cache(maxsize=4096)  # a ledger asks for the same losses again and again
+def _renyi(loss: PrivacyLoss, order: float) -> float:
+    return loss.renyi(order)
 
 
 def _largest_divergence(epsilon: float, delta: float, order: float) -> float:
