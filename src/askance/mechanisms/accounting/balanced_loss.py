@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from askance.mechanisms.accounting.gaussian_loss import GaussianLoss
+from askance.mechanisms.accounting.laplace_loss import CountLaplaceLoss
 from askance.mechanisms.accounting.loss_law import ROUNDING, LossLaw
 from askance.mechanisms.accounting.privacy_loss import PrivacyLoss, upwards
 from askance.mechanisms.counts.balanced_counts import balanced_gaussian_differences
@@ -20,7 +21,7 @@ _KEPT, _SUMMED = 37.0, 45.0  # deviations of whole numbers: whose quantiles are 
 
 
 @dataclass(frozen=True)
-class BalancedLaplaceLoss(PrivacyLoss):
+class BalancedLaplaceLoss(CountLaplaceLoss):
     """P(z) proportional to exp(-|z|_1 / scale), sum zero, for some number of classes.
 
     Its losses are epsilon = 2 / scale, 0 and -epsilon. The first is that of z_i >= 0 >= z_j, whose probability is a
@@ -35,18 +36,9 @@ class BalancedLaplaceLoss(PrivacyLoss):
     array([0.4104, 0.4387, 0.151 ])
     """
 
-    scale: Fraction
     classes: int
 
     kind: ClassVar[str] = "discrete-laplace"
-
-    @property
-    def epsilon(self) -> float:
-        return upwards(2 / self.scale)
-
-    @property
-    def size(self) -> float:
-        return self.epsilon
 
     @cached_property
     def law(self) -> LossLaw:
@@ -62,7 +54,7 @@ class BalancedLaplaceLoss(PrivacyLoss):
 
 
 @dataclass(frozen=True)
-class TruncatedLaplaceLoss(PrivacyLoss):
+class TruncatedLaplaceLoss(CountLaplaceLoss):
     """The same up to a radius |z|_1 / 2: on its rim lie outcomes that the neighbour cannot give.
 
     Examples
@@ -71,19 +63,10 @@ class TruncatedLaplaceLoss(PrivacyLoss):
     '1.3e-08'
     """
 
-    scale: Fraction
     radius: int
     classes: int
 
     kind: ClassVar[str] = "truncated-laplace"
-
-    @property
-    def epsilon(self) -> float:
-        return upwards(2 / self.scale)
-
-    @property
-    def size(self) -> float:
-        return self.epsilon
 
     @cached_property
     def law(self) -> LossLaw:

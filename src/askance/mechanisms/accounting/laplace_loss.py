@@ -67,7 +67,22 @@ class LaplaceLoss(PrivacyLoss):
 
 
 @dataclass(frozen=True)
-class RoundedLaplaceLoss(PrivacyLoss):
+class CountLaplaceLoss(PrivacyLoss):
+    """Laplace noise of some scale on counts, of which one label that changes moves two, by one each."""
+
+    scale: Fraction
+
+    @property
+    def epsilon(self) -> float:
+        return upwards(2 / self.scale)
+
+    @property
+    def size(self) -> float:
+        return self.epsilon
+
+
+@dataclass(frozen=True)
+class RoundedLaplaceLoss(CountLaplaceLoss):
     """Real Laplace noise, rounded, on counts: one label that changes moves one count up and another down, by one each.
 
     Examples
@@ -77,17 +92,7 @@ class RoundedLaplaceLoss(PrivacyLoss):
     (1.0, 16)
     """
 
-    scale: Fraction
-
     kind: ClassVar[str] = "rounded-laplace"
-
-    @property
-    def epsilon(self) -> float:
-        return upwards(2 / self.scale)
-
-    @property
-    def size(self) -> float:
-        return self.epsilon
 
     @cached_property
     def law(self) -> LossLaw:
