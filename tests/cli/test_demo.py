@@ -65,9 +65,7 @@ def test_a_file_in_the_way_is_refused(tmp_path, capsys):
 
 def test_a_wrong_channel_fails_the_demonstration(tmp_path, monkeypatch, capsys):
     """If answers are hidden more strongly than the release says, estimates are far off, and the exit code tells."""
-    from askance.channels.labels.finite import FiniteLaw
-
-    monkeypatch.setattr(FiniteLaw, "sampler", ask.RandomizedResponse(("no", "yes"), epsilon=0.5).sampler)
+    monkeypatch.setattr(ask.RandomizedResponse, "sampler", ask.RandomizedResponse(("no", "yes"), epsilon=0.5).sampler)
     code, out, _ = _run(capsys, "--output", str(tmp_path / "demo"))
     assert code == 1
     assert "FAILED: the audit did not pass" in out

@@ -11,6 +11,7 @@ from askance.cli.demo import demo
 from askance.cli.fit import fit
 from askance.cli.ledger import ledger
 from askance.cli.options import canonical_name
+from askance.cli.predict import predict
 from askance.cli.privatize import privatize
 from askance.cli.ratios import ratios
 from askance.cli.release import release
@@ -34,7 +35,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "token_normalize_func": canonical_name},
 )
-for command in (demo, privatize, fit, ratios, tag, audit, reproduce):
+for command in (demo, privatize, fit, predict, ratios, tag, audit, reproduce):
     app.command()(command)
 for group in (release, ledger):
     app.add_typer(group)

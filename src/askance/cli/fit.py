@@ -152,7 +152,7 @@ def fit(
     kinds = kinds_of(data, proportions)
     check_options(context, kinds)
     command = _command(context)
-    hint = kinds[0].use.format(model=save) if save else ""
+    hint = kinds[0].use.format(model=save) if save and len(kinds) == 1 else ""
     if proportions is not None:
         done = fit_bags(
             data, proportions, bag, between_commas(columns, "--columns"), method=BAGS.method(method), loss=loss,

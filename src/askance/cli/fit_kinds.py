@@ -57,8 +57,9 @@ ANSWERS = Kind(
     ("marginal", "moments"),
 )
 NUMBERS = Kind("a question that hides numbers", ("study", "question", "formula", "ridge", "level", "weight", "engine"))
-RECORDS = Kind("a question that hides features", ("study", "question", "label", "ridge", "level"))
-TOTALS = Kind("a mean operator", ("features", "id_column", "loss", "ridge", "level"))
+_CLASSIFY = "Classify rows with: askance predict {model} ROWS"
+RECORDS = Kind("a question that hides features", ("study", "question", "label", "ridge", "level"), use=_CLASSIFY)
+TOTALS = Kind("a mean operator", ("features", "id_column", "loss", "ridge", "level"), use=_CLASSIFY)
 REGIONS = Kind(
     "counted regions",
     ("sentences", "structure", "passes", "seed", "method"),
@@ -69,6 +70,7 @@ BAGS = Kind(
     "rows in bags (--proportions)",
     ("proportions", "bag", "columns", "method", "loss", "ridge", "level", "seed"),
     ("auto", "bag-likelihood", "mean-map", "laplacian", "alternating", "bag-classifier", "relabel", "committee"),
+    _CLASSIFY,
 )
 REPORTS = (ANSWERS, NUMBERS, RECORDS)  # their question says which of them it is
 KINDS = (*REPORTS, TOTALS, REGIONS, BAGS)

@@ -6,7 +6,7 @@ import numpy as np
 
 from askance.compiled import compiled
 
-_SMALLEST = float(np.finfo(float).tiny)  # an impossible report has a logarithm too
+_SMALLEST = float(np.finfo(float).tiny)
 
 
 @compiled
@@ -37,11 +37,11 @@ def differentiate(logits, codes, table, weights, marginal, score, curvature):  #
         for k in range(free):
             prior[k] = 1.0 if logits[i, k] == top else math.exp(logits[i, k] - top)
             power += prior[k]
-        row = table[codes[i]]
+        told = table[codes[i]]
         if marginal:
-            evidence = row[0] * reference
+            evidence = told[0] * reference
             for k in range(free):
-                after[k] = row[k + 1] * prior[k]
+                after[k] = told[k + 1] * prior[k]
                 evidence += after[k]
             evidence = max(evidence, _SMALLEST)
             objective = math.log(evidence / power)
@@ -51,8 +51,8 @@ def differentiate(logits, codes, table, weights, marginal, score, curvature):  #
         else:
             objective = -top - math.log(power)
             for k in range(free):
-                objective += row[k + 1] * logits[i, k]
-                after[k] = row[k + 1]
+                objective += told[k + 1] * logits[i, k]
+                after[k] = told[k + 1]
                 prior[k] /= power
         weight = weights[i] if weighted else 1.0
         total += weight * objective

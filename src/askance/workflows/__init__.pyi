@@ -7,6 +7,8 @@ from askance.workflows.demonstration import DemoStudy as DemoStudy
 from askance.workflows.fit_request import FitRequest as FitRequest
 from askance.workflows.fit_result import FitResult as FitResult
 from askance.workflows.mean_operator import fit_mean_operator as fit_mean_operator
+from askance.workflows.prediction import Predictions as Predictions
+from askance.workflows.prediction import predict_rows as predict_rows
 from askance.workflows.ratios import estimate_ratios as estimate_ratios
 from askance.workflows.ratios import learn_ratios as learn_ratios
 from askance.workflows.ratios import load_ratios as load_ratios

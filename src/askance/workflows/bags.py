@@ -1,10 +1,11 @@
 """From rows in bags of which only the proportions are known to a classifier of single rows."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from askance.errors import NotAvailable
+from askance.errors import InvalidInput, NotAvailable
 from askance.files.location import StrPath
 from askance.learning.bags.proportion_classifier import ProportionClassifier
 from askance.learning.bags.released_bags import told_by_counts
@@ -26,6 +27,8 @@ def read_proportions(path: StrPath, bag: str) -> tuple[Any, Any]:
     bag : str
         The column of bags; a release of counts knows its own.
     """
+    if not Path(path).exists():
+        raise InvalidInput(f"there is nothing at {path}", "what is known of the bags: shares, or released counts")
     if Path(path).suffix.lower() == ".json":
         counts = open_release(path, CountsRelease)
         return replace(counts, bags=tuple(map(str, counts.bags))), None
@@ -37,7 +40,7 @@ def fit_bags(
     data: StrPath,
     proportions: StrPath,
     bag: str = "bag",
-    columns: list[str] | None = None,
+    columns: Sequence[str] | None = None,
     *,
     method: str = "auto",
     loss: str = "logistic",
@@ -54,7 +57,7 @@ def fit_bags(
         Rows: a CSV or Parquet file of features, and a column that names each row's bag.
     proportions, bag
         As for :func:`read_proportions`.
-    columns : list of str, optional
+    columns : sequence of str, optional
         The features; all columns but the bag's if not given.
     method, loss, ridge
         As for :class:`~askance.ProportionClassifier`.

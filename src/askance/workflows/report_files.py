@@ -81,13 +81,14 @@ def open_reports(data: StrPath, study: Study | None, request: FitRequest) -> Ope
 
 
 def check_there(data: StrPath) -> None:
-    """Refuse a path without anything there; what an address leads to is seen when it is opened."""
-    if not Location.of(data).is_address and not Path(data).exists():
-        raise InvalidInput(
-            f"there is nothing at {data}",
-            "a release, or a CSV or Parquet file: of reports together with --study, or of rows in bags together with "
-            "--proportions",
-        )
+    """Refuse a path without anything there, or with a study; what an address leads to is seen when it is opened."""
+    if Location.of(data).is_address:
+        return
+    expected = "a release, or a CSV or Parquet file: of reports with --study, or of rows in bags with --proportions"
+    if not Path(data).exists():
+        raise InvalidInput(f"there is nothing at {data}", expected)
+    if Path(data).suffix.lower() == ".toml":
+        raise InvalidInput(f"{data} is a study file, and holds no data", expected)
 
 
 def _of_study(release: Release, study: Study | None) -> Release:
