@@ -149,9 +149,9 @@ def breast_cancer(seed: int, bags: int) -> Split:
     X, y = load_breast_cancer(return_X_y=True)
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(y))
-    told, hidden = np.split(order, [int(0.7 * len(y))])
-    X = (X - X[told].mean(axis=0)) / X[told].std(axis=0)
-    return Split(X[told], y[told], random_bags(y[told], bags, rng), X[hidden], y[hidden])
+    train_rows, test_rows = np.split(order, [int(0.7 * len(y))])
+    X = (X - X[train_rows].mean(axis=0)) / X[train_rows].std(axis=0)
+    return Split(X[train_rows], y[train_rows], random_bags(y[train_rows], bags, rng), X[test_rows], y[test_rows])
 
 
 def adult_table() -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
@@ -176,11 +176,11 @@ def adult(
 ) -> Split:
     X, y, train = table
     rng = np.random.default_rng(seed)
-    told, hidden = rng.choice(np.flatnonzero(train), 4000, replace=False), np.flatnonzero(~train)
+    train_rows, test_rows = rng.choice(np.flatnonzero(train), 4000, replace=False), np.flatnonzero(~train)
     X = X.copy()
     of_numbers = X[:, : len(NUMBERS)]
-    of_numbers[:] = (of_numbers - of_numbers[told].mean(axis=0)) / of_numbers[told].std(axis=0)
-    return Split(X[told], y[told], deal(y[told], bags, rng), X[hidden], y[hidden])
+    of_numbers[:] = (of_numbers - of_numbers[train_rows].mean(axis=0)) / of_numbers[train_rows].std(axis=0)
+    return Split(X[train_rows], y[train_rows], deal(y[train_rows], bags, rng), X[test_rows], y[test_rows])
 
 
 def random_bags(y: np.ndarray, bags: int, rng: np.random.Generator) -> np.ndarray:

@@ -150,7 +150,7 @@ def fit_speed() -> Iterator[Measurement]:
 def free_gigabytes() -> float:
     """Memory that may be used; without a limit where the system does not tell."""
     try:
-        told = Path("/proc/meminfo").read_text(encoding="ascii")
+        memory = Path("/proc/meminfo").read_text(encoding="ascii")
     except OSError:
         return float("inf")
-    return int(told.split("MemAvailable:")[1].split()[0]) / 1e6
+    return int(memory.split("MemAvailable:")[1].split()[0]) / 1e6

@@ -39,8 +39,8 @@ print(json.dumps({{"rate": n / best}}))
 
 def numpy_response(truth: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
     """The usual vectorised way: a float decides, another draw replaces."""
-    told = math.expm1(EPSILON) / (math.expm1(EPSILON) + k)
-    return np.where(rng.random(len(truth)) < told, truth, rng.integers(0, k, len(truth)))
+    truthful = math.expm1(EPSILON) / (math.expm1(EPSILON) + k)
+    return np.where(rng.random(len(truth)) < truthful, truth, rng.integers(0, k, len(truth)))
 
 
 def main() -> Iterator[Measurement]:

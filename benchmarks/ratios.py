@@ -178,9 +178,9 @@ def accuracy(setting: Setting, python: Path | None, missing: str) -> Iterator[Me
             name.format(f"{method} (the peers' {PEER_REPEATS} repeats)"), float(np.mean(errors[:PEER_REPEATS])), ""
         )
         low, high = COVERAGE if limit else (None, None)
-        told = f"{setting.name}: coverage of intervals at .95, {method} ({len(covered)} repeats)"
-        yield Measurement(told, float(np.mean(covered)), "", at_least=low, at_most=high)
-        yield Measurement(f"{told}, standard error", standard_error(covered), "")
+        quantity = f"{setting.name}: coverage of intervals at .95, {method} ({len(covered)} repeats)"
+        yield Measurement(quantity, float(np.mean(covered)), "", at_least=low, at_most=high)
+        yield Measurement(f"{quantity}, standard error", standard_error(covered), "")
         yield Measurement(f"{setting.name}: seconds to fit, {method}", float(np.mean(seconds)), "s")
     yield Measurement(name.format("the paper's MMD (recorded)"), setting.published, "")
     yield Measurement(name.format("best peer with the rows' labels (recorded)"), setting.peer, "")
@@ -230,9 +230,9 @@ def speed(python: Path | None, missing: str) -> Iterator[Measurement]:
         yield Measurement("100 groups of 1,000 rows: QuaPy KDEyML", theirs["seconds"], "s")
     for name, seconds in many.items():
         yield Measurement(f"100 groups of 1,000 rows: {name}", seconds, "s")
-        told = f"100 groups: {name}, to QuaPy's KDEyML"
+        quantity = f"100 groups: {name}, to QuaPy's KDEyML"
         ratio = None if why else seconds / theirs["seconds"]
-        yield Measurement(told, ratio, at_most=0.5, skipped=why)
+        yield Measurement(quantity, ratio, at_most=0.5, skipped=why)
 
 
 def scaling() -> Iterator[Measurement]:
@@ -245,13 +245,13 @@ def scaling() -> Iterator[Measurement]:
 
         seconds = best_seconds({"small": lambda: fit(small), "large": lambda: fit(large)}, 2)
         yield Measurement(f"fit to 400,000 rows: {method}", seconds["large"], "s")
-        told = f"fit to 400,000 rows, to 100,000 rows: {method}"
-        yield Measurement(told, seconds["large"] / seconds["small"], at_most=4.6)
+        quantity = f"fit to 400,000 rows, to 100,000 rows: {method}"
+        yield Measurement(quantity, seconds["large"] / seconds["small"], at_most=4.6)
         code = f"from benchmarks.ratios import fit_many; fit_many({method!r})"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-        told = f"fit to {MEMORY_ROWS:,} rows x 10: largest memory, {method}"
+        quantity = f"fit to {MEMORY_ROWS:,} rows x 10: largest memory, {method}"
         gibibytes = float(done.stdout.split()[-1]) if done.returncode == 0 else None
-        yield Measurement(told, gibibytes, "GiB", at_most=MEMORY)
+        yield Measurement(quantity, gibibytes, "GiB", at_most=MEMORY)
 
 
 def fit_many(method: str) -> None:
@@ -279,11 +279,11 @@ def deal(X: np.ndarray, y: np.ndarray, setting: Setting, seed: int) -> Task:
     """Bags and groups, drawn by class from two parts of the rows."""
     rng = np.random.default_rng(seed)
     classes = int(y.max()) + 1
-    told, hidden = [], []
+    learned_from, hidden = [], []
     for k in range(classes):
         rows = rng.permutation(np.flatnonzero(y == k))
         cut = int(setting.part * len(rows))
-        told.append(list(rows[:cut]))
+        learned_from.append(list(rows[:cut]))
         hidden.append(rows[cut:])
     rows, bags, proportions = [], [], []
     for bag in range(2 * classes):
@@ -292,7 +292,7 @@ def deal(X: np.ndarray, y: np.ndarray, setting: Setting, seed: int) -> Task:
         counts = whole_counts(share, setting.bag)
         proportions.append(counts / counts.sum())
         for k in range(classes):
-            rows += [told[k].pop() for _ in range(counts[k])]
+            rows += [learned_from[k].pop() for _ in range(counts[k])]
         bags += [bag] * setting.bag
     groups, truth = [], []
     for number, main_share in enumerate(np.linspace(0.1, 0.9, 9)):

@@ -93,13 +93,13 @@ def flipped(files: Files, seeds: range = SEEDS) -> Iterator[Measurement]:
         rng = np.random.default_rng(0)
         channel = ask.RowChannel(ask.StateFlip(256, flip), ask.Warner(1 - flip, classes=(7, 9)))
         X, y, _, _ = sevens_and_nines(files, 250, rng)
-        told, labels, scaled = *channel.simulate((X, y), rng), X / 255
+        reports, labels, scaled = *channel.simulate((X, y), rng), X / 255
         fixed = ask.SpreadClassifier(channel, "collapsed", ridge=FIXED_RIDGE)
         seconds = best_seconds(
             {
                 "clean": lambda: LogisticRegression(max_iter=2000).fit(scaled, y),  # noqa: B023
-                "fixed": lambda: fixed.fit(told, labels),  # noqa: B023
-                "chosen": lambda: ask.SpreadClassifier(channel).fit(told, labels),  # noqa: B023
+                "fixed": lambda: fixed.fit(reports, labels),  # noqa: B023
+                "chosen": lambda: ask.SpreadClassifier(channel).fit(reports, labels),  # noqa: B023
             }
         )
         name = f"7 against 9, flip {flip:g}: time to clean LogisticRegression"
@@ -118,11 +118,11 @@ def noisy(files: Files, seeds: range = SEEDS) -> Iterator[Measurement]:
             rng = np.random.default_rng(seed)
             X, y, X_test, y_test = sevens_and_nines(files, 4500, rng)
             scaled, test = X / 255, X_test / 255
-            told, labels = channel.simulate((scaled, y), rng)
+            reports, labels = channel.simulate((scaled, y), rng)
             start = time.perf_counter()
             plain = LogisticRegression(max_iter=2000).fit(scaled, y)
             middle = time.perf_counter()
-            fitted = ask.SpreadClassifier(channel).fit(told, labels)
+            fitted = ask.SpreadClassifier(channel).fit(reports, labels)
             ratios.append((time.perf_counter() - middle) / (middle - start))
             clean.append(plain.score(test, y_test))
             hits.append(fitted.score(test, y_test, of="truth"))
@@ -164,13 +164,13 @@ def ten_digits(files: Files) -> Iterator[Measurement]:
         ask.StateFlip(256, flip), ask.RandomizedResponse(list(range(10)), truth_probability=1 - flip * 10 / 9)
     )
     rng = np.random.default_rng(0)
-    told, labels = channel.simulate((X, y), rng)
+    reports, labels = channel.simulate((X, y), rng)
     seconds = {}
     order = rng.permutation(len(X))
     for rows in (15_000, 30_000, 60_000):
         some = order[:rows]
         start = time.process_time()
-        fitted = ask.SpreadClassifier(channel).fit(told[some], labels[some])
+        fitted = ask.SpreadClassifier(channel).fit(reports[some], labels[some])
         seconds[rows] = time.process_time() - start
         name = f"Ten digits, flip {flip:g}, {rows:,} pictures"
         yield Measurement(f"{name}: accuracy ({fitted.method_})", float(fitted.score(X_test, y_test, of="truth")), "")

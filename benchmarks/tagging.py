@@ -98,8 +98,8 @@ class Bench:
     def supervised(self) -> float:
         sentence = np.repeat(np.arange(len(self.corpus.lengths)), self.corpus.lengths)
         place = np.arange(len(sentence)) - self.corpus.starts[sentence]
-        told = labelled(sentence, place, self.labels, len(self.data.tags))
-        return self.score(marginal_passes(self.corpus, told, self.features, batch=256))
+        as_counted = labelled(sentence, place, self.labels, len(self.data.tags))
+        return self.score(marginal_passes(self.corpus, as_counted, self.features, batch=256))
 
     def accuracy(self, width: int | None, wanted: float) -> Iterator[Measurement]:
         moments = np.empty(DRAWS)

@@ -257,8 +257,8 @@ PLACES = {
 NUMBERS = {"private-number": "bounds = [0, 1]\n", "private-row": "columns = { a = [0, 1], b = [0, 1] }\n"}
 NUMBERS |= dict.fromkeys(("state-flip", "gaussian-noise", "laplace-noise"), "width = 2\n")
 PLACES |= {
-    f"`{kind}`": f'[questions.q]\n{told}[questions.q.channel]\ndesign = "{kind}"\n{{stranger}} = 1\n'
-    for kind, told in NUMBERS.items()
+    f"`{kind}`": f'[questions.q]\n{keys}[questions.q.channel]\ndesign = "{kind}"\n{{stranger}} = 1\n'
+    for kind, keys in NUMBERS.items()
 }
 
 
