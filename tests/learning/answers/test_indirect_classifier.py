@@ -187,7 +187,7 @@ def test_large_data_take_the_short_way_to_the_same_answer(method, ridge, monkeyp
     order = np.argsort(X[:, 0])  # sorted rows: a naive head would be a bad sample
     X, reports = X[order], reports[order]
     short = ask.IndirectClassifier(channel, method=method, ridge=ridge).fit(X, reports)
-    monkeypatch.setattr("askance.learning.answers.softmax_fit._LOOK_ROWS", 10**9)
+    monkeypatch.setattr("askance.learning.answers.softmax_fit._SAMPLE_ROWS", 10**9)
     long = ask.IndirectClassifier(channel, method=method, ridge=ridge).fit(X, reports)
     np.testing.assert_allclose(short.parameters_, long.parameters_, atol=1e-8)
     np.testing.assert_allclose(short.covariance_, long.covariance_, rtol=1e-6)

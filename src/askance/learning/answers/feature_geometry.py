@@ -11,7 +11,12 @@ from askance.engines.base import Engine
 from askance.engines.sources import RecordSource
 from askance.statistics.features import FeatureMoments
 
+# Relative eigenvalue of a scaled moment matrix below which columns repeat each other: rounding leaves about 1e-15 times
+# their number, and what is as nearly collinear as that cannot be told apart by a Newton step.
 COLLINEAR = 1e-11
+_CONSTANT = 1e-12  # variance, against the mean square, that is rounding alone
+_TAKES_PART = 0.01  # a column belongs to a collinearity if it has such a share of its largest part
+_NO_PART = 1e-3  # stands in for the largest part where nothing is collinear, and all parts are zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +55,7 @@ class Geometry:
     def variance(self) -> Floats:
         """The variance of each column of z: zero for the intercept."""
         raw = np.diag(self.second) - self.mean**2
-        return np.where(raw > 1e-12 * np.diag(self.second), raw, 0.0)
+        return np.where(raw > _CONSTANT * np.diag(self.second), raw, 0.0)
 
     @property
     def uncentring(self) -> Floats:
@@ -79,7 +84,7 @@ class Geometry:
         values, vectors = np.linalg.eigh(self.second / np.outer(scale, scale))
         unseen = values <= COLLINEAR * max(float(values[-1]), np.finfo(float).tiny)
         loading = np.abs(vectors[:, unseen]).max(axis=1, initial=0.0)
-        taking_part: NDArray[np.bool_] = loading > 0.01 * max(float(loading.max(initial=0.0)), 1e-3)
+        taking_part: NDArray[np.bool_] = loading > _TAKES_PART * max(float(loading.max(initial=0.0)), _NO_PART)
         return taking_part
 
     def collinear(self, names: Sequence[str]) -> list[str]:

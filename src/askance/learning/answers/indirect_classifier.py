@@ -40,8 +40,8 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
     Parameters
     ----------
     channel : finite channel, mapping of named channels, or None
-        How the labels were hidden. A mapping (or :class:`~askance.DesignPerRow`) holds several designs, and
-        ``fit`` is then told the design of each row. None: the labels are as they are.
+        How the labels were hidden. A mapping (or :class:`~askance.DesignPerRow`) has several designs, and
+        ``fit`` then takes the design of each row. None: the labels are as they are.
     method : {"marginal", "moments"}
         "marginal" maximises the likelihood of the reports: efficient. "moments" maximises an unbiased, concave
         estimate of the clean likelihood: cheaper, with larger variance.

@@ -78,14 +78,19 @@ class Prevalence(Estimator):
         return self._fit_source(ArraySource(records), channel, LocalEngine(), weights is not None)
 
     def fit_release(
-        self,
-        release: Any,
-        engine: str | Engine = "local",
-        *,
-        question: str | None = None,
-        weight: str | None = None,
+        self, release: Any, engine: str | Engine = "local", *, question: str | None = None, weight: str | None = None
     ) -> Self:
-        """Fit to a release, which knows its own channel."""
+        """Fit to a release, which knows its own channel; the data may be larger than memory.
+
+        Parameters
+        ----------
+        release : path or Release
+        engine : "local", "dask", "spark" or an engine
+            Where the sums run.
+        question : str, optional
+            Which question, if the release has several.
+        weight : name of a column of sample weights, optional
+        """
         release = open_release(release, Release)
         asked = release.question(question)
         refuse_other_channel(as_channel(self.channel), asked.label_channel)

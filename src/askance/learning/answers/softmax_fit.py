@@ -19,15 +19,20 @@ from askance.solvers.softmax import symmetric
 from askance.statistics.frequencies import ReportCounts, ReportFrequencies
 from askance.statistics.softmax_score import Method, ScoreSums, SoftmaxScore
 
-_LOOK_ROWS = 65_536  # a first look at large data, from which the full fit needs few passes
-_FAR = 10.0  # root mean square logit beyond which it is asked whether the fit ran away
-_LOST = 1e7  # and beyond which it need not be asked
+# A fit to a sample starts the fit to large data. Its error, one part in 256 of a parameter's spread, is what Newton's
+# method squares away in two or three steps.
+_SAMPLE_ROWS = 65_536
+_FAR = 10.0  # root mean square logit beyond which a fit may have run away: e^10 is a certainty of .99995
+_LOST = 1e7  # and beyond which it surely did
 _SEVERAL_MAXIMA = (
     "The likelihood of these reports has several maxima; the highest one that was found is reported. That happens with "
     "few reports or strong noise: read the standard errors with care, and compare with method='moments'."
 )
-_DISTINCT = 0.01  # standard errors between two maxima
-_VANISHED = 1e-7  # curvature of a separated direction, against that of the others
+_DISTINCT = 0.01  # standard errors between two maxima: nearer ones are the same to whoever reads the table
+_VANISHED = 1e-7  # curvature of a separated direction, against the others: p (1 - p) at a logit of 16
+_NAMED = 0.3  # a parameter is named as running away if it has such a share of the largest part in that direction
+_ROUNDING = 1e-10  # relative error of a sum over records, generously: objectives nearer than that are equal
+_NO_CURVATURE = 1e-13  # relative eigenvalue of an information matrix that is rounding alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,17 +72,17 @@ class SoftmaxProblem:
         reports = engine.reduce(ReportFrequencies(self.channel.matrix.shape[0]), source)
         if not reports.weight.sum() > 0:
             raise InvalidInput("sample weights that sum to zero", "some record with positive weight")
-        look = engine.sample(source, _LOOK_ROWS) if source.num_rows > 2 * _LOOK_ROWS else source
+        sample = engine.sample(source, _SAMPLE_ROWS) if source.num_rows > 2 * _SAMPLE_ROWS else source
         columns = len(self.feature_names)
-        geometry = Geometry.of(look, engine, columns, self.intercept)
-        if look is not source and geometry.collinear(self.feature_names):
-            # A rare level may be missing from the look: only the whole can tell that it is nowhere.
-            look = source
+        geometry = Geometry.of(sample, engine, columns, self.intercept)
+        if sample is not source and geometry.collinear(self.feature_names):
+            # A rare level may be missing from the sample: only all records show that it is nowhere.
+            sample = source
             geometry = Geometry.of(source, engine, columns, self.intercept)
         notes = geometry.collinear(self.feature_names) if not self.ridge else []
         run = _Run(self, engine, geometry, reports)
         penalty = run.asked_penalty()
-        starts = run.starts(look, penalty * (look.num_rows / source.num_rows))
+        starts = run.starts(sample, penalty * (sample.num_rows / source.num_rows))
         solution, several = run.best(source, starts, penalty)
         if several:
             notes.append(_SEVERAL_MAXIMA)
@@ -175,23 +180,23 @@ class _Run:
         theta = found.theta.reshape(shape)
         return Solution(theta, found.local, found.iterations, found.converged and not diverged, diverged)
 
-    def starts(self, look: RecordSource, penalty: Floats) -> list[Floats]:
-        """Where to start from: fits to a look at the data, close enough that the whole needs two or three passes.
+    def starts(self, sample: RecordSource, penalty: Floats) -> list[Floats]:
+        """Where to start from: fits to a sample, close enough that all records are gone over two or three times.
 
         The moment problem is concave and has one solution. The likelihood may have several maxima: its search starts
         from the moment solution, from further out in that direction, and from zero.
         """
         if self.problem.method == "moments":
-            return [self.zero() if look.num_rows == self.reports.rows else self.from_moments(look, penalty)]
+            return [self.zero() if sample.num_rows == self.reports.rows else self.from_moments(sample, penalty)]
         try:
-            near = self.from_moments(look, penalty)
+            near = self.from_moments(sample, penalty)
             starts = [near, 3 * near, self.zero()]
         except Unidentifiable:
             # Reports that do not determine the truth may still determine the parameters.
             starts = [self.zero()]
-        if look.num_rows == self.reports.rows:
+        if sample.num_rows == self.reports.rows:
             return starts
-        best, _ = self.best(look, starts, penalty)
+        best, _ = self.best(sample, starts, penalty)
         return [near if best.diverged and len(starts) > 1 else best.theta]
 
     def best(self, source: RecordSource, starts: Sequence[Floats], penalty: Floats) -> tuple[Solution, bool]:
@@ -204,7 +209,7 @@ class _Run:
             top = max(finite, key=lambda solution: solution.local.value)
             highest = top if _not_below(top.local.value, highest.local.value) else highest
         if highest.converged:
-            # Of several ways to the same maximum the first: which is higher by rounding must not decide what is told.
+            # Of several ways to the same maximum the first: which is higher by rounding must not decide.
             highest = next(one for one in finite if _not_below(one.local.value, highest.local.value))
         apart = [(solution.theta - highest.theta).ravel() for solution in finite]
         several = any(gap @ highest.local.information @ gap > _DISTINCT**2 for gap in apart)
@@ -240,10 +245,10 @@ class _Run:
         """The variance of an unbiased label, at least that of a guessed one."""
         law = self.reports.law
         try:
-            told = self.problem.channel.unbiasing_matrix(law)[1:]
+            unbiasing = self.problem.channel.unbiasing_matrix(law)[1:]
         except Unidentifiable:
             return 1.0
-        return float(max((told**2 @ law - (told @ law) ** 2).max(), 1 / self.classes**2))
+        return float(max((unbiasing**2 @ law - (unbiasing @ law) ** 2).max(), 1 / self.classes**2))
 
     def runaways(self, source: RecordSource, solution: Solution, penalty: Floats) -> "Runaways | None":
         """Find directions in which the fit went so far that the information about them is gone.
@@ -266,7 +271,7 @@ class _Run:
         along = np.abs(white @ vanished).max(axis=1)
         along = along * np.sqrt(np.tile(np.diag(self.geometry.second), self.classes - 1))
         names = parameter_names(self.problem.channel.classes, self.problem.feature_names, self.problem.intercept)
-        named = tuple(name for name, size in zip(names, along, strict=True) if size > 0.3 * along.max())
+        named = tuple(name for name, size in zip(names, along, strict=True) if size > _NAMED * along.max())
         dual = unwhite @ vanished
         return Runaways(named, dual @ dual.T)
 
@@ -318,7 +323,7 @@ class _Run:
 
 
 def _not_below(value: float, reference: float) -> bool:
-    return value >= reference - 1e-10 * (1 + abs(reference))
+    return value >= reference - _ROUNDING * (1 + abs(reference))
 
 
 def _coupling(classes: int) -> Floats:
@@ -333,7 +338,7 @@ def _coupling(classes: int) -> Floats:
 def _inverse(information: Floats) -> Floats:
     scale = np.sqrt(np.maximum(np.abs(np.diag(information)), np.finfo(float).tiny))
     scaled = information / np.outer(scale, scale)
-    inverse: Floats = np.linalg.pinv(scaled, rcond=1e-13, hermitian=True) / np.outer(scale, scale)
+    inverse: Floats = np.linalg.pinv(scaled, rcond=_NO_CURVATURE, hermitian=True) / np.outer(scale, scale)
     return inverse
 
 

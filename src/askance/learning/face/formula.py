@@ -1,7 +1,7 @@
 """Model formulas over tables that may be larger than memory, through formulaic.
 
 The levels of categories are collected over the whole table first; after that every partition gives the same
-columns, whichever levels it happens to hold.
+columns, whichever levels occur in it.
 """
 
 from dataclasses import dataclass

@@ -11,6 +11,9 @@ from askance.errors import Unidentifiable
 # Noise sigma in the entries of a p x p matrix moves its eigenvalues by 2 sigma sqrt(p) at most (the edge of Wigner's
 # semicircle). Twice that is beyond doubt.
 _CLEAR = 4.0
+# Of penalties from sigma sqrt(p) / 16 to 4 sigma sqrt(p), the half has the least median error of prediction, or one
+# within 4% of it: measured with four features, epsilon 2 to 8, and 500 to 10 000 reports.
+_SHRINKAGE = 0.5
 SINGULAR = 1e-10  # an eigenvalue below is rounding: moments of standardised columns are right to about 1e-13
 
 
@@ -75,7 +78,7 @@ def regress_moments(
     if ridge is None and not clear:
         spread, projected = _projected(spread)
     if ridge is None:
-        ridge = 0.0 if clear else 0.5 * reach
+        ridge = 0.0 if clear else _SHRINKAGE * reach
     gram = spread[:features, :features] + ridge * np.eye(features)
     flat = features > 0 and bool(np.linalg.eigvalsh(gram)[0] <= SINGULAR * max(1.0, np.abs(gram).max()))
     if flat and noise:
