@@ -214,7 +214,6 @@ def test_reports_survive_a_file(channel):
     low, high = np.array([*channel.public_bounds("asked").values()]).reshape(-1, 2).T
     assert (channel.hides == "numbers") == bool(len(low))
     assert np.all(low < high)
-    assert {"choices", "bounds", "columns", "width"} & set(channel.declaration())
 
 
 @EVERY_DRAWN
