@@ -22,7 +22,7 @@ _KEPT, _SUMMED = 37.0, 45.0  # deviations of whole numbers: whose quantiles are 
 
 @dataclass(frozen=True)
 class BalancedLaplaceLoss(CountLaplaceLoss):
-    """P(z) proportional to exp(-|z|_1 / scale), sum zero, for some number of classes.
+    """P(z) proportional to ``exp(-|z|_1 / scale)``, sum zero, for some number of classes.
 
     Its losses are epsilon = 2 / scale, 0 and -epsilon. The first is that of z_i >= 0 >= z_j, whose probability is a
     ratio of Legendre polynomials at y = coth(epsilon / 2): P_(K - 2)(y) / ((1 - e^-epsilon) P_(K - 1)(y)). (The
@@ -55,7 +55,7 @@ class BalancedLaplaceLoss(CountLaplaceLoss):
 
 @dataclass(frozen=True)
 class TruncatedLaplaceLoss(CountLaplaceLoss):
-    """The same up to a radius |z|_1 / 2: on its rim lie outcomes that the neighbour cannot give.
+    """The same up to a radius ``|z|_1 / 2``: on its rim lie outcomes that the neighbour cannot give.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def three_losses(epsilon: float, above: float, infinite: float) -> LossLaw:
 
 @dataclass(frozen=True)
 class BalancedGaussianLoss(PrivacyLoss):
-    """P(z) proportional to exp(-|z|_2^2 / (2 variance)), sum zero, for some number of classes.
+    """P(z) proportional to ``exp(-|z|_2^2 / (2 variance))``, sum zero, for some number of classes.
 
     The loss is (1 - D) / variance with D = z_i - z_j, so that its law is that of D.
 

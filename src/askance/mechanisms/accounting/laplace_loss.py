@@ -17,7 +17,7 @@ _POINTS = 1000  # of the profile up to epsilon: the chords add 10^-6 / 4 to the 
 
 @dataclass(frozen=True)
 class LaplaceLoss(PrivacyLoss):
-    """Discrete Laplace noise, P(z) proportional to exp(-|z| / scale), on whole numbers that one person moves.
+    """Discrete Laplace noise, P(z) proportional to ``exp(-|z| / scale)``, on whole numbers that one person moves.
 
     Whichever numbers are moved, and by how much each, nothing is worse than to move one of them by ``shift``, the
     1-norm: the law is log-concave, so that moving by s and then by t is told apart as moving by s + t (Awan & Dong,

@@ -21,7 +21,7 @@ _ERROR = 1e-11  # relative: a hundred times that
 
 @dataclass(frozen=True)
 class RadialLoss(PrivacyLoss):
-    """Noise with density proportional to exp(-|w|_2 / scale) on numbers that one person moves by at most ratio * scale.
+    """Noise of density ``exp(-|w|_2 / scale)``, scaled, on numbers that one person moves by at most ratio times scale.
 
     Rounding after the noise is in cannot raise it, and moving by less is told apart less well: along any line the law
     is symmetric and log-concave.
