@@ -1,11 +1,11 @@
 """``askance ledger``: budgets of privacy on disk."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from askance.cli.options import Json, Quiet
+from askance.cli.options import Json, Overwrite, Quiet
 
 ledger = typer.Typer(
     name="ledger", help="Make and read budgets of privacy.", no_args_is_help=True, add_completion=False
@@ -18,6 +18,10 @@ def create(
     epsilon: Annotated[str, typer.Option(metavar="NUMBER", help="All the epsilon that may ever be spent.")],
     data_set: Annotated[str, typer.Option(metavar="NAME", help="What the data set is called.")],
     delta: Annotated[str, typer.Option(metavar="NUMBER", help="All the delta that may ever be spent.")] = "0",
+    rule: Annotated[
+        Literal["auto", "sums", "gdp", "renyi"],
+        typer.Option("--filter", help="How it is decided whether one more release is allowed; auto: by the first one."),
+    ] = "auto",
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -28,7 +32,7 @@ def create(
     from askance.cli.output import print_json, say
     from askance.mechanisms.ledger import Ledger
 
-    made = Ledger.create(path, epsilon, delta, data_set=data_set)
+    made = Ledger.create(path, epsilon, delta, data_set=data_set, filter=rule)
     if as_json:
         print_json(made.to_dict())
     if not quiet:
@@ -38,13 +42,19 @@ def create(
 @ledger.command("show")
 def show(
     path: Annotated[Path, typer.Argument(metavar="LEDGER", help="The ledger.")],
+    receipt: Annotated[
+        Path | None, typer.Option(help="A receipt: refuse a ledger that does not go on from where it was made.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Print what was spent, on what, and what is left."""
     from askance.cli.output import console, print_json
     from askance.mechanisms.ledger import Ledger
+    from askance.mechanisms.ledger_chain import Receipt
 
     book = Ledger(path)
+    if receipt is not None:
+        book.check_receipt(Receipt.read(receipt))
     if as_json:
         print_json(book.to_dict())
         return
@@ -54,3 +64,31 @@ def show(
         delta = "" if entry.delta == "0" else f", delta {entry.delta}"
         came = "no release: spent all the same" if entry.release is None else f"sha256 {entry.release[:16]}"
         out(f"{entry.number:>4}  {entry.time}  epsilon {entry.epsilon}{delta}  {entry.what}  {came}", markup=False)
+    if book.budget.delta and len(book.entries) > 1:
+        total = f"epsilon {book.total():.4g}, delta {float(book.budget.delta):.3g}"
+        out(f"Had this list been fixed in advance, it would cost {total} in all.", markup=False)
+    if receipt is not None:
+        out(f"The ledger goes on from where {receipt} was made.", markup=False)
+
+
+@ledger.command("receipt")
+def receipt(
+    path: Annotated[Path, typer.Argument(metavar="LEDGER", help="The ledger.")],
+    out: Annotated[Path, typer.Option(help="The receipt to write (JSON). Keep it where the ledger is not.")],
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write down the head of a ledger: askance ledger show --receipt then notices a file that was set back."""
+    import json
+
+    from askance.cli.output import say
+    from askance.files.atomic import written_whole
+    from askance.files.targets import check_target
+    from askance.mechanisms.ledger import Ledger
+
+    check_target(out, overwrite=overwrite, inputs=(path,))
+    made = Ledger(path).receipt()
+    with written_whole(out) as file:
+        file.write_text(json.dumps(made.to_dict(), indent=2) + "\n", encoding="utf-8")
+    if not quiet:
+        say(f"{out}: {made.events} events of {made.data_set}, head {made.head[:16]}")

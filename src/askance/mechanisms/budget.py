@@ -83,6 +83,7 @@ def written(number: Fraction) -> str:
 def _exact(number: Any, name: str) -> Fraction:
     if isinstance(number, bool):
         raise InvalidInput(f"{name}={number!r}", "a number")
+    given = number
     try:
         if not isinstance(number, Decimal | Fraction | str):
             # The shortest text that means this double: what a person wrote.
@@ -95,9 +96,5 @@ def _exact(number: Any, name: str) -> Fraction:
         if level and not _LEAST <= abs(level) <= 1 / _LEAST:
             raise InvalidOperation
     except (InvalidOperation, ValueError, OverflowError, TypeError):
-        raise InvalidInput(
-            f"{name}={str(number)[:50]}",
-            f"a finite number, 0 or from 1e-{_MOST_PLACES} on",
-            "Write it out in decimals.",
-        ) from None
+        raise InvalidInput(f"{name}={given!r:.60}", f"a finite number: 0, or at least 1e-{_MOST_PLACES}") from None
     return level

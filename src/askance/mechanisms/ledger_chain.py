@@ -7,9 +7,11 @@ somewhere else.
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Literal, Self
 
 from askance.errors import InvalidInput, ReleaseError
@@ -119,6 +121,19 @@ class Receipt:
         if not all(isinstance(text, str) for text in texts) or type(number) is not int or number < 0:
             raise InvalidInput("a receipt with parts that are missing or damaged", "what askance ledger receipt wrote")
         return cls(**values)  # type: ignore[arg-type]
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a receipt from a file."""
+        try:
+            fields = json.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise ReleaseError(f"cannot read {path} ({error.strerror or error})") from error
+        except ValueError:
+            raise InvalidInput(
+                f"{path}, which is no receipt of a ledger", "what askance ledger receipt wrote"
+            ) from None
+        return cls.from_dict(fields)
 
     def check(self, start: str, events: Sequence[Event], where: str) -> None:
         """Refuse a ledger that does not go on from where this receipt was made."""

@@ -16,6 +16,8 @@ from askance.channels.alphabet import Label, as_labels
 from askance.channels.guarantee import Guarantee
 from askance.entropy.bits import BitSource, GeneratorBits
 from askance.errors import InvalidInput
+from askance.mechanisms.accounting.mechanism_losses import count_loss, counts_loss
+from askance.mechanisms.accounting.privacy_loss import PrivacyLoss
 from askance.mechanisms.budget import Budget, Number, written
 from askance.mechanisms.counts.count_mechanisms import (
     CountMechanism,
@@ -326,6 +328,7 @@ class _Task:
     predicted: dict[str, float]
     cost: Budget
     people: str
+    disjoint: bool
 
     @classmethod
     def checked(
@@ -349,7 +352,13 @@ class _Task:
         spent = cost(mechanisms[0].name, budget)
         times = 1 if disjoint else len(table.bags)
         together = Budget.of(spent.epsilon * times, spent.delta * times)
-        return cls(table, mechanisms, predicted, together, people or f"{sum(table.totals)} rows")
+        return cls(table, mechanisms, predicted, together, people or f"{sum(table.totals)} rows", disjoint)
+
+    @property
+    def losses(self) -> tuple[PrivacyLoss, ...]:
+        if self.disjoint:
+            return (counts_loss(self.mechanisms),)
+        return tuple(map(count_loss, self.mechanisms))
 
     def describe(self) -> str:
         bags = len(self.table.bags)

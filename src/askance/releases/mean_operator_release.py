@@ -14,6 +14,7 @@ from askance.channels.alphabet import Alphabet, Label, as_labels
 from askance.channels.guarantee import Guarantee
 from askance.entropy.bits import BitSource, GeneratorBits
 from askance.errors import InvalidInput
+from askance.mechanisms.accounting.privacy_loss import PrivacyLoss
 from askance.mechanisms.budget import Budget, Number
 from askance.mechanisms.ledger import Ledger
 from askance.mechanisms.sums.label_sums import LabelSums, sum_by_label
@@ -278,6 +279,10 @@ class _Task:
     @property
     def cost(self) -> Budget:
         return self.mechanism.cost
+
+    @property
+    def losses(self) -> tuple[PrivacyLoss, ...]:
+        return (self.mechanism.loss(self.sums),)
 
     @property
     def people(self) -> str:

@@ -1,9 +1,11 @@
 """The order in which a release of private labels is made: decided, paid for, drawn, written down."""
 
 import os
+from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
 from askance.entropy.bits import BitSource, system_bits
+from askance.mechanisms.accounting.privacy_loss import PrivacyLoss
 from askance.mechanisms.budget import Budget
 from askance.mechanisms.ledger import Ledger
 from askance.releases.json_release import JsonRelease
@@ -17,6 +19,10 @@ class Task(Protocol[Released]):
     @property
     def cost(self) -> Budget:
         """What it costs."""
+
+    @property
+    def losses(self) -> Sequence[PrivacyLoss]:
+        """What its mechanisms give away."""
 
     @property
     def people(self) -> str:
@@ -37,7 +43,7 @@ def paid_release(task: Task[Released], ledger: Ledger | str | os.PathLike[str] |
     if ledger is None:
         return task.release(system_bits())
     book = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
-    entry = book.spend(task.cost.epsilon, task.cost.delta, what=task.describe(), people=task.people)
+    entry = book.spend(task.cost.epsilon, task.cost.delta, what=task.describe(), people=task.people, losses=task.losses)
     release = task.release(system_bits())
     book.record(entry, release.digest)
     return release

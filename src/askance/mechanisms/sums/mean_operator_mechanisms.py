@@ -18,6 +18,9 @@ from askance.channels.alphabet import Label
 from askance.channels.labels.randomized_response import RandomizedResponse
 from askance.entropy.bits import BitSource
 from askance.errors import InvalidInput
+from askance.mechanisms.accounting.mechanism_losses import total_loss
+from askance.mechanisms.accounting.privacy_loss import PrivacyLoss
+from askance.mechanisms.accounting.response_loss import ChannelLoss
 from askance.mechanisms.budget import Budget
 from askance.mechanisms.sums.label_sums import LabelSums, rounded_blocks
 from askance.mechanisms.total_noise import Sensitivity, TotalGaussian, TotalLaplace, TotalNoise, TotalRadial
@@ -55,6 +58,9 @@ class SumMechanism(Protocol):
     @property
     def epsilon(self) -> float:
         """The level that is really given; never above what is spent."""
+
+    def loss(self, sums: LabelSums) -> PrivacyLoss:
+        """Return what it gives away."""
 
     def error(self, sums: LabelSums) -> float:
         """Return the expected squared error of the mean operator, all values together."""
@@ -118,6 +124,9 @@ class _Central:
     def epsilon(self) -> float:
         return float(self.cost.epsilon)
 
+    def loss(self, sums: LabelSums) -> PrivacyLoss:
+        return total_loss(self.noise, sensitivity(sums))
+
     def _variance(self, sums: LabelSums) -> float:
         """The variance of each value."""
         classes = sums.shape[0]
@@ -180,6 +189,9 @@ class _Response:
     @property
     def epsilon(self) -> float:
         return self._channel.guarantee.epsilon
+
+    def loss(self, sums: LabelSums) -> PrivacyLoss:
+        return ChannelLoss(self._channel)
 
     @cached_property
     def _spreads(self) -> tuple[float, float]:
