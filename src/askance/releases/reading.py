@@ -73,8 +73,8 @@ def read_release(path: StrPath) -> Release | RegionRelease | CountsRelease | Mea
     return Release.of_footers(place, footers)
 
 
-def open_release(release: Any, kind: type[Kind]) -> Kind:
-    """Return a release of the kind that is wanted: the given one, or what is at a path or address.
+def open_release(release: Any, *kinds: type[Kind]) -> Kind:
+    """Return a release of a kind that is wanted: the given one, or what is at a path or address.
 
     Examples
     --------
@@ -83,18 +83,19 @@ def open_release(release: Any, kind: type[Kind]) -> Kind:
     Traceback (most recent call last):
     askance.errors.InvalidInput: a release of counts; expected a release of reports. Counts are for RatioEstimator ...
     """
-    opened = release if isinstance(release, KINDS) else _read(release, kind)
-    if not isinstance(opened, kind):
+    wanted = " or ".join(kind.WHAT for kind in kinds)
+    opened = release if isinstance(release, KINDS) else _read(release, wanted)
+    if not isinstance(opened, kinds):
         said = opened.WHAT if opened is release else f"{release} is {opened.WHAT}"
-        raise InvalidInput(said, kind.WHAT, opened.FOR)
+        raise InvalidInput(said, wanted, opened.FOR)
     return opened
 
 
-def _read(path: Any, kind: type[AnyRelease]) -> AnyRelease:
+def _read(path: Any, wanted: str) -> AnyRelease:
     try:
         return read_release(path)
     except TypeError:  # no path
-        raise InvalidInput(f"a {type(path).__name__}", f"{kind.WHAT}, or the path of one") from None
+        raise InvalidInput(f"a {type(path).__name__}", f"{wanted}, or the path of one") from None
 
 
 def _is_file(place: Location) -> bool:

@@ -5,13 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from askance.errors import InvalidInput, NotAvailable
+from askance.errors import InvalidInput
 from askance.files.location import StrPath
 from askance.learning.bags.proportion_classifier import ProportionClassifier
-from askance.learning.bags.released_bags import told_by_counts
 from askance.releases.counts_release import CountsRelease
 from askance.releases.reading import open_release
-from askance.reports.summary import Summary
 from askance.tables.groups import GroupedRows, GroupTable
 from askance.workflows.fit_result import FitResult, model_result
 from askance.workflows.remarks import collected_remarks
@@ -73,14 +71,10 @@ def fit_bags(
     known, classes = read_proportions(proportions, bag)
     rows = GroupedRows.read(data, bag, columns)
     frame = pd.DataFrame(rows.values, columns=list(rows.columns))
-    guarantee, noise = None, None
-    if isinstance(known, CountsRelease):
-        guarantee = known.guarantee
-        known, noise, classes = told_by_counts(known, None)
     with collected_remarks() as remarks:
         model = ProportionClassifier(method, loss, ridge, classes=classes, random_state=seed)
-        model.fit(frame, rows.groups, known, noise)
-    summary = replace(_summary(model, level), privacy="" if guarantee is None else str(guarantee))
+        model.fit(frame, rows.groups, known)
+    summary, guarantee = model.summary(level), model.guarantee_
     account = {
         "estimator": "ProportionClassifier",
         "rows": model.n_rows_,
@@ -96,17 +90,3 @@ def fit_bags(
         "remarks": remarks,
     }
     return model_result(model, summary, account, guarantee, remarks=remarks, command=command)
-
-
-def _summary(model: ProportionClassifier, level: float) -> Summary:
-    """Return estimates where the method has standard errors, and facts alone where it has none."""
-    try:
-        return model.summary(level)
-    except NotAvailable:
-        facts = (
-            ("bags", f"{model.n_bags_} ({model.n_rows_} rows)"),
-            ("method", f"{model.method_} (no standard errors)"),
-            ("log-likelihood of the counts", f"{model.log_likelihood_:.4f}"),
-        )
-        names = ", ".join(map(str, model.classes_.tolist()))
-        return Summary(f"A classifier of {names}, from label proportions", facts=facts, notes=model.notes_)

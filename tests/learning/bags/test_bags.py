@@ -140,4 +140,4 @@ def test_spread_of_proportions_is_measured_against_chance():
     told = read(np.bincount(bags, y) / 40, bags=bags)
     # Chi-square with 99 degrees of freedom, by its mean: 1 with a standard deviation of .14. Wrong one time in 10^5.
     assert told.overdispersion == pytest.approx(1, abs=0.65)
-    assert read(y.astype(float), bags=np.arange(4000)).told == pytest.approx(1)
+    assert read(y.astype(float), bags=np.arange(4000)).variance_between == pytest.approx(1)

@@ -12,11 +12,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import askance as ask
+from askance.errors import NotAvailable
 from askance.learning.bags.alternating_mean_map import consistent_labels
 from askance.learning.bags.bag_likelihood import BagCounts
 from askance.learning.bags.label_counts import labels_given_counts
 from askance.learning.bags.mean_map import bagwise_class_means
-from askance.learning.bags.released_bags import bags_of_release
+from askance.learning.bags.released_bags import bag_data
 from askance.releases.privatizing import privatize_table
 from askance.solvers.bag_means import class_means
 
@@ -210,7 +211,7 @@ def test_every_method_learns(method, classes):
     frame = pd.DataFrame(table, columns=labels)
     fitted = ask.ProportionClassifier(method, random_state=0).fit(X, bags, frame)
     clean = LogisticRegression().fit(X, y).score(X, y)
-    assert fitted.score(X, labels[y]) > clean - 0.08
+    assert fitted.score(X, labels[y], of="truth") > clean - 0.08
     shares = fitted.predict_proba(X)
     assert shares.shape == (1000, classes)
     assert np.allclose(shares.sum(axis=1), 1)
@@ -283,6 +284,106 @@ def test_a_base_estimator_of_ones_own():
             fitted.decision_function(X)
 
 
+def test_a_pipeline_as_base_estimator():
+    from sklearn.linear_model import LinearRegression
+
+    X, y, bags, table = people(800, 8, skew=0.3)
+    for method, base in (
+        ("relabel", LogisticRegression()),
+        ("relabel", LinearRegression()),
+        ("bag-classifier", LogisticRegression()),
+    ):
+        model = ask.ProportionClassifier(method, base_estimator=make_pipeline(StandardScaler(), base))
+        assert np.mean(model.fit(1000 * X, bags, table).predict(1000 * X) == y) > 0.75
+
+
+@pytest.mark.parametrize("method", ["relabel", "bag-classifier"])
+def test_a_base_estimator_that_cannot_do_it_is_refused(method):
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.svm import LinearSVC
+
+    X, _, bags, table = people(200, 8, skew=0.3)
+    base = KNeighborsClassifier() if method == "relabel" else LinearSVC()
+    with pytest.raises(ask.InvalidInput, match="base_estimator="):
+        ask.ProportionClassifier(method, base_estimator=base).fit(X, bags, table)
+
+
+# -- released counts, privacy, the page ----------------------------------------------------------------------
+
+
+def released(X, y, bags, epsilon=2.0):
+    counts = {bag: np.bincount(y[bags == bag], minlength=2).tolist() for bag in np.unique(bags).tolist()}
+    return ask.release_counts(counts, epsilon=epsilon, classes=(0, 1))
+
+
+def test_released_counts_bring_their_noise_and_their_guarantee():
+    X, y, bags, _ = people(1200, 12, skew=0.5)
+    release = released(X, y, bags)
+    fitted = ask.ProportionClassifier("mean-map").fit(X, bags, release)
+    shares = {bag: row[1] for bag, row in release.by_bag(release.raw_proportions).items()}
+    by_hand = ask.ProportionClassifier("mean-map").fit(X, bags, shares, release.by_bag(release.noise))
+    np.testing.assert_allclose(fitted.parameters_, by_hand.parameters_, rtol=1e-10)
+    assert fitted.guarantee_ == release.guarantee
+    assert by_hand.guarantee_.epsilon == np.inf
+    assert "epsilon 2" in str(fitted.summary())
+    with pytest.raises(ask.InvalidInput, match="its own noise"):
+        ask.ProportionClassifier().fit(X, bags, release, noise=0.1)
+
+
+def test_fit_release_says_what_it_wants(tmp_path):
+    X, y, bags, _ = people(400, 8)
+    release = released(X, y, bags)
+    with pytest.raises(ask.InvalidInput, match="X= and bags="):
+        ask.ProportionClassifier().fit_release(release, X=X)
+    with pytest.raises(ask.InvalidInput, match="engine='local': learning from bags"):
+        ask.ProportionClassifier().fit_release(release, "dask", X=X, bags=bags)
+    with pytest.raises(ask.InvalidInput, match="expected a release of counts or a release of reports"):
+        ask.ProportionClassifier().fit_release(ask.release_mean_operator(X, y, 1.0, classes=(0, 1)))
+
+
+def test_fit_release_takes_a_release_of_answers_too():
+    release = privatize_table(ask.Study.parse(RELEASED), districts())
+    fitted = ask.ProportionClassifier("mean-map").fit_release(release, bags="district")
+    again = ask.ProportionClassifier("mean-map").fit(release, "district")
+    np.testing.assert_array_equal(fitted.coef_, again.coef_)
+    assert fitted.guarantee_ == release.question().channel.guarantee
+    with pytest.raises(ask.InvalidInput, match="the features are its covariates"):
+        ask.ProportionClassifier().fit_release(release, X=[[1.0]], bags="district")
+
+
+def test_proportions_do_not_tell_accuracy():
+    X, y, bags, table = people(400, 40)
+    model = ask.ProportionClassifier("mean-map").fit(X, bags, table)
+    with pytest.raises(NotAvailable, match=r"proportions do not tell which rows are right.*log_likelihood_"):
+        model.score(X, y)
+    assert model.score(X, y, of="truth") == np.mean(model.predict(X) == y)
+
+
+@pytest.mark.parametrize("method", ["bag-likelihood", "bag-classifier", "committee"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_page_shows_how_well_bags_are_explained(method, classes, tmp_path):
+    X, _, bags, table = people(600, 12, classes=classes, skew=0.5)
+    model = ask.ProportionClassifier(method, random_state=0).fit(X, bags, table)
+    number, predicted, given, rows = model.bag_fit_.T
+    assert set(number) == set(range(classes))
+    for k in range(classes):
+        assert rows[number == k].sum() == 600
+        assert np.average(given[number == k], weights=rows[number == k]) == pytest.approx(
+            np.bincount(bags) @ table[:, k] / 600
+        )
+        assert np.corrcoef(predicted[number == k], given[number == k])[0, 1] > 0.8
+    model.report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "by the features of their rows" in page
+    assert ("Estimates with 95% intervals" in page) == (method == "bag-likelihood")
+
+
+def test_nobodys_label_is_kept_of_bags_of_one_row():
+    X, y, _, _ = people(60)
+    model = ask.ProportionClassifier("bag-likelihood").fit(X, np.arange(60), y.astype(float))
+    assert model.bag_fit_[:, 3].min() >= 20
+
+
 def test_saving_and_deployment(tmp_path):
     X, _, bags, table = people(400, 40)
     for method in LINEAR:
@@ -292,15 +393,18 @@ def test_saving_and_deployment(tmp_path):
         np.testing.assert_array_equal(again.predict_proba(X), fitted.predict_proba(X))
         np.testing.assert_array_equal(fitted.to_sklearn().predict(X), fitted.predict(X))
     assert str(again.summary()) == str(fitted.summary())
+    plain = ask.ProportionClassifier("mean-map").fit(X, bags, table)
+    assert "no standard errors: method='bag-likelihood' has them" in str(plain.summary())
+    assert np.isnan(plain.conf_int()).all(axis=None)
     with pytest.raises(ask.AskanceError, match="more bags than parameters"):
-        ask.ProportionClassifier("mean-map").fit(X, bags, table).summary()
+        _ = plain.standard_errors_
 
 
 def test_in_a_pipeline_and_cloned():
     X, y, bags, table = people(400, 40)
     model = make_pipeline(StandardScaler(), ask.ProportionClassifier("bag-likelihood"))
     model.fit(1000 * X, bags, proportionclassifier__proportions=table)
-    assert model.score(1000 * X, y) > 0.75
+    assert np.mean(model.predict(1000 * X) == y) > 0.75
     copy = clone(model[-1])
     assert copy.get_params() == model[-1].get_params()
     assert not hasattr(copy, "coef_")
@@ -381,7 +485,7 @@ def test_the_noise_of_released_proportions_is_the_channels():
     study, truth = ask.Study.parse(RELEASED), {}
     for name, rows in people.groupby("district"):
         truth[name] = (rows["ill"] == "yes").mean()
-    told = [bags_of_release(privatize_table(study, people), "district", None, None) for _ in range(300)]
+    told = [bag_data(privatize_table(study, people), "district", None, None) for _ in range(300)]
     for name, share in truth.items():
         estimates = np.array([one.proportions[name]["yes"] for one in told])
         stated = np.mean([one.noise[name][1, 1] for one in told])

@@ -21,6 +21,8 @@ HAVE_THE_FACE = [  # the others follow
     "IndirectRegressor",
     "MeanOperatorClassifier",
     "Prevalence",
+    "ProportionClassifier",
+    "RatioEstimator",
     "SpreadClassifier",
 ]
 every_estimator = pytest.mark.parametrize("name", HAVE_THE_FACE)

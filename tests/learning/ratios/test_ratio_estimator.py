@@ -8,8 +8,12 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
 import askance as ask
+from askance.errors import NotAvailable
 from askance.learning.ratios.diagnosis import RatioDiagnosis
 from askance.learning.ratios.kernel_functions import kernel_function
 
@@ -196,12 +200,77 @@ def test_released_counts_bring_their_noise():
     assert found.parts["proportions"][0, 0] > 0
     assert model.predict(new)[1] == pytest.approx(0.2, abs=0.2)
     assert model.diagnose().lemma_4 > 0
+    assert model.guarantee_ == release.guarantee
+    assert str(release.guarantee) in str(model.summary(new))
     by_hand = quick(classes=("well", "ill")).fit(
         X, bags, release.by_bag(release.raw_proportions), release.by_bag(release.noise)
     )
     np.testing.assert_array_equal(by_hand.predict(new), model.predict(new))
     with pytest.raises(ask.InvalidInput, match="its own noise"):
         quick().fit(X, bags, release, noise=0.1)
+
+
+def test_the_score_is_minus_the_mean_absolute_error(fitted):
+    rng = np.random.default_rng(2)
+    X = np.concatenate([rows(20, 60, rng), rows(70, 10, rng)])
+    groups = np.repeat(["south", "north"], 80)
+    error = np.abs(fitted.predict(X, groups) - [[0.125, 0.875], [0.75, 0.25]]).mean()
+    assert fitted.score(X, groups, {"south": 0.25, "north": 0.875}, of="truth") == pytest.approx(-error)
+    shares = pd.DataFrame({"ill": [0.25, 0.875], "well": [0.75, 0.125]}, index=["south", "north"])
+    assert fitted.score(X, groups, shares, of="truth") == pytest.approx(-error)
+
+
+@pytest.mark.parametrize("of", ["reports", "truth"])
+def test_noisy_proportions_are_no_truth_to_score_against(fitted, of):
+    X, bags, _ = towns()
+    release = ask.release_counts(dict.fromkeys(SHARES, (75, 75)), epsilon=1.0, classes=("well", "ill"))
+    with pytest.raises(NotAvailable, match="the noise of the groups' proportions would count as error"):
+        fitted.score(X, bags, release, of=of)
+
+
+def test_without_a_group_the_summary_is_of_the_fit(fitted):
+    summary = fitted.summary()
+    assert summary.names == ()
+    facts = dict(summary.facts)
+    assert facts["classes"] == "'well', 'ill'"
+    assert facts["trained on"] == "4 bags (600 rows), method mmd"
+    assert str(fitted.diagnose()).splitlines()[1:] == [f"{name}: {text}" for name, text in summary.facts[2:]]
+    assert "no privacy guarantee" in summary.privacy
+    ends = fitted.conf_int(rows(40, 80, np.random.default_rng(4)), 0.9)
+    assert ends.index.tolist() == ["well", "ill"]
+
+
+@pytest.mark.parametrize("solution", ["class", "paper"])
+def test_the_bags_own_ratios_are_near_what_is_known_of_them(solution):
+    X, bags, _ = towns(600)
+    model = quick(solution=solution).fit(X, bags, SHARES)
+    np.testing.assert_allclose(model.model_.bag_ratios()[:, 1], list(SHARES.values()), atol=0.1)
+
+
+def test_the_page_shows_groups_bags_and_bandwidths(tmp_path):
+    X, bags, rng = towns()
+    model = quick(bandwidth="auto", classes=("well", "ill")).fit(X, bags, SHARES)
+    new, groups = rows(60, 100, rng), np.repeat(["south", "north"], 80)
+    model.report(tmp_path / "fit.html")
+    model.report(tmp_path / "group.html", new)
+    model.report(tmp_path / "groups.html", new, groups)
+    pages = {path.stem: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
+    for page in pages.values():
+        assert "nearest to their rows" in page
+        assert "Error of held-out bags" in page
+    assert "Class ratios with" not in pages["fit"]
+    assert "<h2>Estimates" in pages["group"]
+    assert "north: well" in pages["groups"]
+    assert model.plot(X=new, groups=groups).get_xlabel() == "share of ill, with 95% intervals"
+
+
+def test_a_pipeline_as_base_estimator():
+    X, bags, rng = towns(100)
+    base = make_pipeline(StandardScaler(), LogisticRegression())
+    model = ask.RatioEstimator(base_estimator=base, random_state=0).fit(X, bags, SHARES)
+    assert model.predict(rows(30, 90, rng))[1] == pytest.approx(0.25, abs=0.15)
+    with pytest.raises(ask.InvalidInput, match="with predict_proba"):
+        ask.RatioEstimator(base_estimator=LinearSVC()).fit(X, bags, SHARES)
 
 
 # -- diagnostics --------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from askance.arrays import Floats, Integers
+from askance.solvers.em import class_probabilities, weight_argument
 from askance.solvers.softmax import posterior
 
 _FLOOR = 5e-3  # a flexible model's probabilities of exactly 0 and 1 are not meant
@@ -74,8 +75,6 @@ def cross_fit_labels(base: Any, X: Any, labels: Floats) -> CrossFit:
 def class_shares(model: Any, X: Any, classes: int) -> Floats:
     """Predict class probabilities by a regressor of shares or a classifier of codes 0 to K-1."""
     from sklearn.base import is_regressor
-
-    from askance.solvers.em import class_probabilities
 
     return _as_shares(model.predict(X), classes) if is_regressor(model) else class_probabilities(model, X, classes)
 
@@ -167,4 +166,4 @@ def _fit_soft(model: Any, X: Any, labels: Floats) -> Any:
     weight = labels.T.ravel()
     told = weight > 0
     copies, codes = np.tile(np.arange(rows), classes)[told], np.repeat(np.arange(classes), rows)[told]
-    return model.fit(X[copies], codes, sample_weight=weight[told])
+    return model.fit(X[copies], codes, **{weight_argument(model): weight[told]})

@@ -80,7 +80,7 @@ class Bags:
         return float(self.sizes @ squares.sum(axis=1)) / freedom
 
     @property
-    def told(self) -> float:
+    def variance_between(self) -> float:
         """The part of the labels' variance that lies between bags: 1 if every bag is pure, 0 if all are alike."""
         freedom = max((len(self.sizes) - 1) * (len(self.classes) - 1), 1)
         return self.overdispersion * freedom / (int(self.sizes.sum()) * (len(self.classes) - 1))

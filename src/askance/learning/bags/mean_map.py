@@ -93,7 +93,7 @@ def fit_class_totals(
     there = np.linalg.inv(features.uncentring)
     guess = None if start is None else start.theta @ there.T
     mu = features.centred(totals)
-    if classes > 2 and loss.name == "logistic":
+    if classes > 2 and loss.softmax:
         rows = symmetric(np.eye(classes - 1))
         free = None if guess is None else guess[1:] - guess[0]
         penalty = np.asarray(np.kron(rows.T @ rows, np.diag(penalised)), dtype=float)

@@ -1,15 +1,15 @@
 """A classifier learned from bags of rows of which only the proportions of the classes are known."""
 
-import warnings
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_regressor
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import clone, is_regressor
+from sklearn.utils.validation import check_is_fitted
 
 from askance.arrays import Floats
-from askance.errors import AskanceWarning, InvalidInput, NotAvailable
+from askance.errors import InvalidInput, NotAvailable
+from askance.learning.bags.bag_estimator import BagEstimator
+from askance.learning.bags.bag_fit import bag_fit, bag_fit_figure
 from askance.learning.bags.bag_learners import (
     Calibration,
     bag_log_likelihood,
@@ -19,29 +19,36 @@ from askance.learning.bags.bag_learners import (
     cross_fit_labels,
     unmix,
 )
-from askance.learning.bags.bags import Bags, read_bags
+from askance.learning.bags.bags import Bags
 from askance.learning.bags.label_counts import labels_given_counts
 from askance.learning.bags.proportion_fit import LinearResult, ProportionProblem
-from askance.learning.bags.released_bags import bags_of_release
-from askance.learning.face.plain_sklearn import plain_classifier
+from askance.learning.face.base_learner import check_base_learner
+from askance.learning.face.estimator import without_errors
+from askance.learning.face.figures import intervals_figure
+from askance.learning.face.linear_classifier import LinearClassifier
+from askance.learning.face.linear_parameters import feature_names, parameter_names
 from askance.learning.face.random_state import random_seed
 from askance.learning.face.requested_ridge import checked_ridge
-from askance.learning.face.saving import JsonModel
+from askance.learning.face.scoring import Of, accuracy_on_truth, asks_for_truth, refuse_score_of_reports
+from askance.learning.totals.loss_link import class_probabilities
 from askance.learning.totals.user_losses import as_loss
-from askance.releases.release import Release
-from askance.reports.summary import Summary, standard_errors, summarise
+from askance.reports.estimator_report import ReportFigure
+from askance.reports.summary import Summary, summarise
 from askance.solvers.softmax import posterior
 
 LINEAR = ("mean-map", "laplacian", "alternating", "bag-likelihood")
 METHODS = ("auto", *LINEAR, "bag-classifier", "relabel", "committee")
 _OTHER_MEMBERS = ("bag-classifier", "bag-likelihood")  # of a committee, beside relabel
 
+_BAG_FIT_TITLE = "Proportions of the bags: as given, and as predicted by the features of their rows."
+_ERRORS_NEED = "method='bag-likelihood' has them where there are more bags than parameters"
+
 _RANDOM = 2.0  # bags that differ by less than so many times chance tell little beyond their number
 _MANY_BAGS = 10  # bags for each parameter, from which the likelihood needs no help
 _ENOUGH = 100  # labels that the bags are worth, from which a flexible model can learn
 
 
-class ProportionClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class ProportionClassifier(BagEstimator, LinearClassifier):
     """Classification from label proportions.
 
     Parameters
@@ -88,7 +95,10 @@ class ProportionClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: 
         Shape (1, d) and (1,) for two classes, (K, d) and (K,) for more. Linear methods only.
     covariance_, parameters_, parameter_names_ : as for :class:`~askance.IndirectClassifier`
         Sandwich over bags; for "bag-likelihood" with more bags than parameters.
-    classes_, method_, ridge_, log_likelihood_, n_iter_, converged_, n_bags_, n_rows_, notes_
+    bag_fit_ : array, points x 4
+        Number of a class, its predicted and given share, and rows, of groups of bags with similar predictions. None
+        where the loss has no probabilities.
+    classes_, method_, ridge_, log_likelihood_, n_iter_, converged_, n_bags_, n_rows_, notes_, guarantee_
 
     Notes
     -----
@@ -139,76 +149,64 @@ class ProportionClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: 
 
     # -- fitting -------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, bags: Any, proportions: Any = None, noise: Any = None) -> Self:
-        """Fit to rows in bags and the bags' proportions.
-
-        Parameters
-        ----------
-        X : n x d, or a Release
-            The features of a release are its numeric covariates.
-        bags : n names
-            The bag of each row; of a release, the name of the column.
-        proportions : mapping, frame, series or array
-            By bag: shares of the classes, or of the second of two. An array has its rows in the order of the sorted
-            names of the bags. With a release they may be left out: its reports tell them, and their noise.
-        noise : number, array, mapping or frame, optional
-            The variances (bags, or bags x classes) or covariances (bags x classes x classes) of the proportions about
-            the true ones.
-        """
-        loss = self._checked_loss()
-        classes = self.classes
-        if isinstance(X, Release):
-            X, bags, proportions, noise, known = bags_of_release(X, bags, proportions, noise)
-            classes = known if classes is None else classes
-        X = validate_data(self, X, dtype=np.float64, order="C")
-        if proportions is None:
-            raise InvalidInput("no proportions", "those of every bag; only a release can do without")
-        told = read_bags(bags, proportions, classes, noise, len(X))
-        told.check_identifiable()
-        ridge = checked_ridge(self.ridge)
-        problem = ProportionProblem(X, told, loss, ridge, self.fit_intercept, self.smoothness, self.max_iter)
-        self.classes_ = _class_array(told.classes)
-        self.n_bags_, self.n_rows_ = len(told.labels), len(X)
+    def _learn(self, X: Floats, bags: Bags) -> list[str]:
         method = self.method
         if method == "auto":
             flexible = "committee" if self.base_estimator is None else "relabel"
-            method = _by_the_bags(told, X.shape[1] + self.fit_intercept, flexible)
+            method = _by_the_bags(bags, X.shape[1] + self.fit_intercept, flexible)
         self._forget("coef_", "learner_", "committee_")
-        self.method_ = method
-        self.notes_: tuple[str, ...] = ()
+        predicted = [self._learn_by(method, X, bags)]
+        members = []
+        if method == "committee" and hasattr(self, "learner_"):
+            for other in _OTHER_MEMBERS:
+                member = clone(self).set_params(method=other)
+                member._checked_rows(X, reset=True)
+                member._describe(bags, self.guarantee_)
+                predicted.append(member._learn_by(other, X, bags))
+                members.append(member)
+            self.committee_ = tuple(members)
+            self.method_ = method
+        known = [each for each in predicted if each is not None]
+        self.bag_fit_ = bag_fit(np.mean(known, axis=0), bags.shares, bags.sizes) if known else None
+        stopped = [model.n_iter_ for model in (self, *members) if not model.converged_]
+        return [
+            f"The fit stopped after {iterations} iterations before it converged: raise max_iter or ridge. A loss "
+            "without curvature needs fit_intercept=False."
+            for iterations in stopped
+        ]
+
+    def _learn_by(self, method: str, X: Floats, bags: Bags) -> Floats | None:
+        """Learn by one method; return what it predicts of each bag, bags x K, from rows that a learner did not see."""
+        loss, ridge = as_loss(self.loss), checked_ridge(self.ridge)
+        problem = ProportionProblem(X, bags, loss, ridge, self.fit_intercept, self.smoothness, self.max_iter)
         if method in LINEAR:
             self._keep(getattr(problem, method.replace("-", "_"))(), method)
+            held_out = None
         elif method == "bag-classifier":
-            self._fit_bag_classifier(X, told)
+            held_out = self._fit_bag_classifier(X, bags)
         else:
-            self._relabel(X, problem)
-        if method == "committee" and hasattr(self, "learner_"):
-            asked = {"proportions": proportions, "noise": noise}
-            self.committee_ = tuple(
-                clone(self).set_params(method=other, classes=classes).fit(X, bags, **asked) for other in _OTHER_MEMBERS
-            )
-            self.method_ = method
-        if not self.converged_:
-            self._note(
-                f"The fit stopped after {self.n_iter_} iterations before it converged: raise max_iter or ridge. A loss "
-                "without curvature needs fit_intercept=False."
-            )
-        return self
+            held_out = self._relabel(X, problem)
+        if held_out is None:
+            if not loss.proper:
+                return None
+            scores = X[bags.order] @ self.coef_.T + self.intercept_
+            held_out = self._probabilities(scores[:, 0] if scores.shape[1] == 1 else scores)
+        sums: Floats = np.add.reduceat(held_out, bags.starts[:-1])
+        return sums / bags.sizes[:, None]
 
     def _keep(self, fit: LinearResult, method: str) -> None:
-        rows, first = fit.theta, int(self.fit_intercept)
         self.method_ = method
-        self.intercept_ = rows[:, 0].copy() if first else np.zeros(len(rows))
-        self.coef_ = rows[:, first:].copy()
+        self._keep_rows(fit.theta, bool(self.fit_intercept))
+        rows = fit.theta
         self.parameters_ = (rows if len(rows) == 1 else rows[1:] - rows[0]).ravel()
-        self.parameter_names_ = self._names()
+        self.parameter_names_ = parameter_names(self.classes_.tolist(), feature_names(self), bool(self.fit_intercept))
         self.covariance_ = fit.covariance
         self.ridge_: float | None = fit.ridge
         self.log_likelihood_ = fit.log_likelihood
         self.n_iter_, self.converged_ = fit.iterations, fit.converged
         self.notes_ = fit.notes
 
-    def _fit_bag_classifier(self, X: Floats, bags: Bags) -> None:
+    def _fit_bag_classifier(self, X: Floats, bags: Bags) -> Floats:
         base = self._base("predict_proba")
         # Bags of equal proportions are one bag to this method: telling them apart would teach it nothing.
         shares, group = np.unique(bags.shares.round(12), axis=0, return_inverse=True)
@@ -216,11 +214,13 @@ class ProportionClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: 
         weight = np.bincount(codes, minlength=len(shares)) / len(X)
         channel = shares * weight[:, None] / np.maximum(bags.overall, 1e-300)
         learned = cross_fit_bags(base, X[bags.order], codes)
-        calibration = calibrate(unmix(learned.held_out, channel), _bag_given_class(bags))
+        held_out = unmix(learned.held_out, channel)
+        calibration = calibrate(held_out, _bag_given_class(bags))
         self.unmixing_ = channel
-        self._keep_learner("bag-classifier", learned.model, calibration)
+        self._keep_calibrated("bag-classifier", learned.model, calibration)
+        return calibration.apply(held_out)
 
-    def _relabel(self, X: Floats, problem: ProportionProblem) -> None:
+    def _relabel(self, X: Floats, problem: ProportionProblem) -> Floats | None:
         bags, order = problem.bags, problem.bags.order
         self._keep(problem.bag_likelihood(errors=False), "bag-likelihood")
         logits = self._logits(X[order])
@@ -228,14 +228,15 @@ class ProportionClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: 
         learned = cross_fit_labels(self._base("predict"), X[order], given)
         likelihood = _bag_given_class(bags)
         calibration = calibrate(learned.held_out, likelihood)
-        # The linear fit is judged on rows that it saw: a nat for each parameter makes up for that, as in AIC.
+        # The linear fit is measured on rows that it saw: a nat for each parameter makes up for that, as in AIC.
         plain = bag_log_likelihood(posterior(logits[:, 1:] - logits[:, :1]).probabilities, likelihood)
         if self.method == "auto" and calibration.log_likelihood < plain - self.parameters_.size:
             self._keep(problem.bag_likelihood(), "bag-likelihood")
-            return
-        self._keep_learner("relabel", learned.model, calibration)
+            return None
+        self._keep_calibrated("relabel", learned.model, calibration)
+        return calibration.apply(learned.held_out)
 
-    def _keep_learner(self, method: str, model: Any, calibration: Calibration) -> None:
+    def _keep_calibrated(self, method: str, model: Any, calibration: Calibration) -> None:
         self.method_ = method
         self._forget("coef_", "intercept_", "parameters_", "parameter_names_", "covariance_")
         self.learner_, self.calibration_ = model, calibration
@@ -252,8 +253,10 @@ class ProportionClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: 
     def _base(self, needed: str) -> Any:
         if self.base_estimator is not None:
             base = clone(self.base_estimator)
-            if not (hasattr(base, needed) and (is_regressor(base) or hasattr(base, "predict_proba"))):
+            if not hasattr(base, needed):
                 raise InvalidInput(f"base_estimator={base!r}", f"a scikit-learn model with {needed}")
+            if needed == "predict" and not is_regressor(base):
+                check_base_learner(base, "Every row is learned once for each class, weighted by how likely that is.")
             return base
         from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
@@ -263,146 +266,133 @@ class ProportionClassifier(JsonModel, ClassifierMixin, BaseEstimator):  # type: 
             return RandomForestClassifier(**common)
         return RandomForestRegressor(max_features=0.3, **common)
 
-    def _names(self) -> tuple[str, ...]:
-        names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
-        columns = [*(["Intercept"] if self.fit_intercept else []), *map(str, names)]
-        if len(self.classes_) == 2:
-            return tuple(columns)
-        return tuple(f"{label}: {column}" for label in self.classes_.tolist()[1:] for column in columns)
-
-    def _note(self, note: str) -> None:
-        self.notes_ = (*self.notes_, note)
-        warnings.warn(note, AskanceWarning, stacklevel=3)
-
-    def _checked_loss(self) -> Any:
+    def _check_parameters(self) -> None:
         if self.method not in METHODS:
             raise InvalidInput(f"method={self.method!r}", f"one of {', '.join(METHODS)}")
         if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
             raise InvalidInput(f"max_iter={self.max_iter!r}", "at least 1")
         if not 0 < self.smoothness < np.inf:
             raise InvalidInput(f"smoothness={self.smoothness!r}", "a positive number")
+        checked_ridge(self.ridge)
         loss = as_loss(self.loss)
-        if loss.name != "logistic" and self.method not in ("mean-map", "laplacian", "alternating"):
+        if not loss.softmax and self.method not in ("mean-map", "laplacian", "alternating"):
             raise InvalidInput(
                 f"loss={loss.name!r} with method={self.method!r}",
                 "loss='logistic'",
                 "Other losses go with the mean maps: method='mean-map', 'laplacian' or 'alternating'.",
             )
-        return loss
 
     # -- using the model -----------------------------------------------------------------------------
 
-    def decision_function(self, X: Any) -> Floats:
-        """Return the score of the second class (n), or one for each class (n x K)."""
-        check_is_fitted(self, "classes_")
-        if not hasattr(self, "coef_"):
-            raise NotAvailable(f"decision_function of method={self.method_!r}", "predict_proba")
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        scores: Floats = X @ self.coef_.T + self.intercept_
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+    def _probabilities(self, scores: Floats) -> Floats:
+        return class_probabilities(as_loss(self.loss), scores)
 
-    def predict_proba(self, X: Any) -> Floats:
-        """Return the probability of each class, n x K."""
-        check_is_fitted(self, "classes_")
-        if hasattr(self, "learner_"):
-            X = validate_data(self, X, dtype=np.float64, reset=False)
-            if hasattr(self, "committee_"):
-                mine = self.calibration_.apply(class_shares(self.learner_, X, len(self.classes_)))
-                mean: Floats = np.mean([mine, *(member.predict_proba(X) for member in self.committee_)], axis=0)
-                return mean
-            if self.method_ == "bag-classifier":
-                return self.calibration_.apply(unmix(self.learner_.predict_proba(X), self.unmixing_))
-            return self.calibration_.apply(class_shares(self.learner_, X, len(self.classes_)))
-        loss = as_loss(self.loss)
-        scores = self.decision_function(X)
-        if loss.name == "logistic":
-            against_first = scores[:, None] if scores.ndim == 1 else scores[:, 1:] - scores[:, :1]
-            return posterior(against_first).probabilities
-        second = loss.probability(scores)
-        if second.ndim == 1:
-            return np.column_stack([1 - second, second])
-        total = second.sum(axis=1, keepdims=True)
-        return np.where(total > 0, second / np.where(total > 0, total, 1.0), 1 / len(self.classes_))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the likeliest class of each row."""
-        check_is_fitted(self, "classes_")
-        if hasattr(self, "learner_"):
-            chosen = self.predict_proba(X).argmax(axis=1)
-        else:
-            scores = self.decision_function(X)
-            chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        predicted: NDArray[Any] = self.classes_[chosen]
-        return predicted
+    def _learner_probabilities(self, X: Any) -> Floats:
+        rows = self._rows(X)
+        if self.method_ == "bag-classifier":
+            return self.calibration_.apply(unmix(self.learner_.predict_proba(rows), self.unmixing_))
+        mine = self.calibration_.apply(class_shares(self.learner_, rows, len(self.classes_)))
+        members = getattr(self, "committee_", ())
+        mean: Floats = np.mean([mine, *(member.predict_proba(rows) for member in members)], axis=0) if members else mine
+        return mean
 
     def _logits(self, X: Floats) -> Floats:
         scores = X @ self.coef_.T + self.intercept_
         return np.column_stack([np.zeros(len(X)), scores[:, 0]]) if scores.shape[1] == 1 else scores
 
-    @property
-    def standard_errors_(self) -> Floats:
-        """Standard errors of ``parameters_``."""
-        return standard_errors(self._covariance())
+    def _why_no_errors(self) -> str:
+        return f"method={self.method_!r} with {self.n_bags_} bags: {_ERRORS_NEED}"
+
+    def _need_coefficients(self, what: str, instead: str) -> None:
+        if not self._is_linear:
+            raise NotAvailable(
+                f"{what} of method={self.method_!r}", f"{instead}, or a linear method: {', '.join(LINEAR)}"
+            )
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, of: Of = "reports") -> float:
+        """Return the accuracy on true labels, with ``of="truth"``.
+
+        Proportions do not tell which rows are right, so that there is no accuracy without labels: it is refused.
+        ``log_likelihood_`` says how likely a model makes what is known of the bags, and may be compared between models.
+        """
+        wants_truth, predicted = asks_for_truth(of), self.predict(X)
+        if not wants_truth:
+            raise refuse_score_of_reports(
+                "a ProportionClassifier",
+                "proportions do not tell which rows are right",
+                "log_likelihood_ compares models by what is known of the bags; accuracy wants some true labels.",
+            )
+        return accuracy_on_truth(predicted, y, self.classes_, sample_weight)
 
     def summary(self, level: float = 0.95) -> Summary:
-        """Return estimates, standard errors, z, p and intervals as a table, where there are standard errors."""
-        covariance = self._covariance()
+        """Return estimates as a table, with standard errors, z, p and intervals where the method has them.
+
+        A learner in place of a linear model has no estimates that people read: facts alone are left.
+        """
+        check_is_fitted(self, "classes_")
+        covariance: Floats | None = getattr(self, "covariance_", None)
+        errors = f"no standard errors: {_ERRORS_NEED}" if covariance is None else "sandwich standard errors over bags"
         facts = (
             ("bags", f"{self.n_bags_} ({self.n_rows_} rows)"),
-            ("method", f"{self.method_} (sandwich standard errors over bags)"),
+            ("method", f"{self.method_} ({errors})"),
             ("log-likelihood of the counts", f"{self.log_likelihood_:.4f}"),
             *([("ridge", f"{self.ridge_:.4g}")] if self.ridge_ else []),
         )
-        title = f"P({self.classes_[1]}) by logistic regression on label proportions"
-        if len(self.classes_) > 2:
-            title = f"Log-odds against {self.classes_.tolist()[0]!r} by softmax regression on label proportions"
-        return summarise(title, self.parameter_names_, self.parameters_, covariance, level, facts, self.notes_)
+        labels = self.classes_.tolist()
+        if not self._is_linear:
+            title = f"A classifier of {', '.join(map(str, labels))}, learned from label proportions"
+            return Summary(title, level=level, facts=facts, notes=self.notes_, privacy=self.privacy_statement_)
+        title = f"P({labels[1]}) by logistic regression on label proportions"
+        if len(labels) > 2:
+            title = f"Log-odds against {labels[0]!r} by softmax regression on label proportions"
+        return summarise(
+            title,
+            self.parameter_names_,
+            self.parameters_,
+            without_errors(self.parameters_) if covariance is None else covariance,
+            level,
+            facts,
+            self.notes_,
+            self.privacy_statement_,
+        )
 
-    def _covariance(self) -> Floats:
+    def figures(self) -> tuple[ReportFigure, ...]:
+        """Return the coefficients of a linear method, and what is known of the bags against predictions.
+
+        A prediction knows the features of a bag's rows, not its bag: where bags were formed by class, given proportions
+        differ more than predicted ones, and rightly so.
+        """
         check_is_fitted(self, "classes_")
-        covariance: Floats | None = getattr(self, "covariance_", None)
-        if covariance is None:
-            raise NotAvailable(
-                f"standard errors of method={self.method_!r} with {self.n_bags_} bags",
-                "method='bag-likelihood' and more bags than parameters",
-            )
-        return covariance
-
-    def to_sklearn(self) -> Any:
-        """Return a plain fitted scikit-learn LogisticRegression that predicts the same classes, for deployment."""
-        self._check_linear("to_sklearn")
-        return plain_classifier(self)
+        unit = "change in log-odds" if as_loss(self.loss).softmax else "change in score"
+        coefficients = (intervals_figure(self.summary(), unit),) if self._is_linear else ()
+        points = getattr(self, "bag_fit_", None)  # models of older versions have none
+        if points is None:
+            return coefficients
+        by_bags = bag_fit_figure(
+            points,
+            self.classes_.tolist(),
+            _BAG_FIT_TITLE,
+        )
+        return (*coefficients, by_bags)
 
     def to_json(self) -> str:
         """Return parameters and fitted attributes as JSON; linear methods only."""
         if hasattr(self, "learner_"):
-            self._check_linear("saving")
+            self._need_coefficients("saving", "the fitted learner_ by its own means")
         return super().to_json()
-
-    def _check_linear(self, what: str) -> None:
-        check_is_fitted(self, "classes_")
-        if not hasattr(self, "coef_"):
-            raise NotAvailable(
-                f"{what} of method={self.method_!r}", f"a linear method: {', '.join(LINEAR)}", "See learner_."
-            )
 
 
 def _by_the_bags(bags: Bags, parameters: int, flexible: str) -> str:
     """Choose a method; the flexible one may still fall back to the likelihood."""
     free = len(bags.classes) - 1
-    if len(bags.labels) >= _MANY_BAGS * parameters * free or bags.told > 0.9:
+    if len(bags.labels) >= _MANY_BAGS * parameters * free or bags.variance_between > 0.9:
         return "bag-likelihood"
     if bags.overdispersion < _RANDOM:
         return "alternating"
-    return flexible if bags.told * int(bags.sizes.sum()) >= _ENOUGH else "bag-likelihood"
+    return flexible if bags.variance_between * int(bags.sizes.sum()) >= _ENOUGH else "bag-likelihood"
 
 
 def _bag_given_class(bags: Bags) -> Floats:
     """P(bag of row i | class k), n x K, for rows in the order of their bags."""
     channel = bags.shares * (bags.sizes / bags.sizes.sum())[:, None] / np.maximum(bags.overall, 1e-300)
     return np.repeat(channel, bags.sizes, axis=0)
-
-
-def _class_array(classes: tuple[Any, ...]) -> NDArray[Any]:
-    kinds = {type(label) for label in classes}
-    return np.array(classes, dtype=None if len(kinds) == 1 else object)

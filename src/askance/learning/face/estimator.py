@@ -66,11 +66,13 @@ class Estimator(JsonModel, BaseEstimator):  # type: ignore[misc]
     def report(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write a self-contained HTML page: estimates, figures, privacy, and how to make it again."""
         check_is_fitted(self)
-        kind, summary = type(self).__name__, self.summary()
-        repeat = f"import askance\n\n{self!r}.fit(...).report({Path(path).name!r})"
-        made = EstimatorReport(
-            summary.title, summary, kind, self.guarantee_, figures=self.figures(), how_to_repeat=repeat
-        )
+        self._write_report(path, self.summary(), self.figures(), overwrite)
+
+    def _write_report(
+        self, path: str | os.PathLike[str], summary: Summary, figures: tuple[ReportFigure, ...], overwrite: bool
+    ) -> None:
+        kind, repeat = type(self).__name__, f"import askance\n\n{self!r}.fit(...).report({Path(path).name!r})"
+        made = EstimatorReport(summary.title, summary, kind, self.guarantee_, figures=figures, how_to_repeat=repeat)
         check_target(Path(path), overwrite=overwrite)
         write_text(Path(path), estimator_page(made))
 

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from askance.reports.estimator_report import ReportFigure
 from askance.reports.figures import coefficient_rows, draw_intervals, draw_shares, interval_height, share_rows
 from askance.reports.summary import Summary
@@ -16,7 +18,8 @@ def intervals_figure(summary: Summary, unit: str = "change in log-odds") -> Repo
     """Return the figure of coefficients with their intervals; the intercept is left to the table."""
     rows = coefficient_rows(summary)
     draw = partial(draw_intervals, estimates=summary, rows=rows, unit=unit)
-    return _figure_of(summary, rows, f"Estimates with {summary.percent} intervals", draw, "{:.3g}")
+    title = "Estimates" if np.isnan(summary.values[:, 1]).all() else f"Estimates with {summary.percent} intervals"
+    return _figure_of(summary, rows, title, draw, "{:.3g}")
 
 
 def shares_figure(summary: Summary) -> ReportFigure:

@@ -77,34 +77,47 @@ class RatioDiagnosis:
         """Whether P(x | y) has visibly shifted in the new group."""
         return self.shift_p < SHIFTED
 
-    def __str__(self) -> str:
+    @property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """What it says beyond the size of the training set, as names and texts."""
         chance = f"with probability {100 * self.level:g}%"
-        lines = [
-            f"{self.bags} bags of {self.rows} rows, {self.classes} classes",
-            f"proportions: rank {self.rank}, condition {number(self.condition, 2)}",
-            f"embeddings: smallest singular value {number(self.bag_separation, 4)}, classes at least "
-            f"{number(self.class_separation, 4)} apart",
-            f"Q(D) {number(self.q, 1)}; Theorem 1: "
-            + (
+        found = [
+            ("proportions", f"rank {self.rank}, condition {number(self.condition, 2)}"),
+            (
+                "embeddings",
+                f"smallest singular value {number(self.bag_separation, 4)}, classes at least "
+                f"{number(self.class_separation, 4)} apart",
+            ),
+            (
+                f"Q(D) {number(self.q, 1)}; Theorem 1",
                 "not for kernels with k(x, x) above 1"
                 if math.isnan(self.theorem_1)
-                else f"error at most {number(self.theorem_1, 3)} {chance}"
+                else f"error at most {number(self.theorem_1, 3)} {chance}",
             ),
         ]
         if not math.isnan(self.lemma_4):
-            lines.append(f"Lemma 4: noise of the proportions at most {number(self.lemma_4, 3)} {chance}")
+            found.append(("Lemma 4", f"noise of the proportions at most {number(self.lemma_4, 3)} {chance}"))
         if not math.isnan(self.bag_misfit_p):
-            lines.append(
-                f"bags as mixtures of the classes: {number(self.bag_misfit, 2)} times the distance of chance, p "
-                f"{p_value(self.bag_misfit_p)}; {number(100 * self.unexplained, 0)}% of their differences unexplained"
+            found.append(
+                (
+                    "bags as mixtures of the classes",
+                    f"{number(self.bag_misfit, 2)} times the distance of chance, p {p_value(self.bag_misfit_p)}; "
+                    f"{number(100 * self.unexplained, 0)}% of their differences unexplained",
+                )
             )
         if self.group_rows is not None:
             verdict = "P(x | y) has shifted" if self.shifted else "no sign of a shift of P(x | y)"
-            lines.append(
-                f"the new group of {self.group_rows} rows: {number(self.shift, 2)} times the distance of chance, p "
-                f"{p_value(self.shift_p)}: {verdict}"
+            found.append(
+                (
+                    f"the new group of {self.group_rows} rows",
+                    f"{number(self.shift, 2)} times the distance of chance, p {p_value(self.shift_p)}: {verdict}",
+                )
             )
-        return "\n".join(lines)
+        return tuple(found)
+
+    def __str__(self) -> str:
+        size = f"{self.bags} bags of {self.rows} rows, {self.classes} classes"
+        return "\n".join([size, *(f"{name}: {text}" for name, text in self.facts)])
 
 
 def diagnose(model: MmdRatios, level: float, group: np.ndarray | None = None) -> RatioDiagnosis:

@@ -17,7 +17,7 @@ class Group(NamedTuple):
     rows: Floats
 
 
-class JudgedGroup(NamedTuple):
+class GroupEstimate(NamedTuple):
     """What is said of a group; ``interval`` is K x 2."""
 
     name: Any
@@ -48,7 +48,7 @@ def ratio_frame(groups: list[Group], classes: list[Any], ratios: Floats) -> Any:
     return pd.DataFrame(ratios, index=pd.Index([group.name for group in groups], name="group"), columns=classes)
 
 
-def interval_frame(groups: list[JudgedGroup], classes: list[Any]) -> Any:
+def interval_frame(groups: list[GroupEstimate], classes: list[Any]) -> Any:
     """A frame with a row for each class, or group and class: estimate, lower and upper end."""
     import pandas as pd
 

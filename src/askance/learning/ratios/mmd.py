@@ -120,6 +120,13 @@ class MmdRatios:
         misfit = self._misfit(seen, norm, share, len(X))
         return RatioEstimate(self._bounded(seen), free, total, parts, len(X), *misfit)
 
+    def bag_ratios(self) -> Floats:
+        """The ratios of the training bags by the mixtures of classes that are nearest to their rows, bags x K."""
+        mixing = self.bags.mixing
+        seen = mixing @ self.bags.gram
+        classes = seen @ mixing.T
+        return np.array([nearest_mixture(classes, column) for column in seen.T])
+
     def bag_misfit(self) -> Misfit:
         """Do the training bags differ in more than their proportions?
 

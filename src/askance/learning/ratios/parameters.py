@@ -27,6 +27,8 @@ def check_parameters(given: "RatioEstimator") -> None:
         raise InvalidInput(f"bandwidth={given.bandwidth!r}", "'auto' or a positive number")
     if not _is_one(given.features, "auto", "exact") and not _whole(given.features):
         raise InvalidInput(f"features={given.features!r}", "'auto', 'exact' or a number of at least 1")
+    if given.base_estimator is not None and not hasattr(given.base_estimator, "predict_proba"):
+        raise InvalidInput(f"base_estimator={given.base_estimator!r}", "a scikit-learn classifier with predict_proba")
     checked_level(given.level)
 
 

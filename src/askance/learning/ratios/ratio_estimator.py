@@ -1,41 +1,42 @@
 """Class ratios of new groups, learned from groups of which only the class ratios are known."""
 
 import math
+import os
 import warnings
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from askance.arrays import Floats
 from askance.channels.alphabet import listed
 from askance.errors import AskanceWarning, InvalidInput
+from askance.learning.bags.bag_estimator import BagEstimator
 from askance.learning.bags.bags import Bags, read_bags
-from askance.learning.bags.released_bags import bags_of_release, told_by_counts
+from askance.learning.face.figures import drawn
 from askance.learning.face.random_state import random_generator
-from askance.learning.face.saving import JsonModel
+from askance.learning.face.scoring import Of, asks_for_truth, refuse_score_of_reports
 from askance.learning.ratios.diagnosis import SHIFTED, RatioDiagnosis, diagnose
-from askance.learning.ratios.groups import Group, JudgedGroup, interval_frame, ratio_frame, split_groups
+from askance.learning.ratios.groups import Group, GroupEstimate, interval_frame, ratio_frame, split_groups
 from askance.learning.ratios.intervals import bounded_interval
 from askance.learning.ratios.mmd import MmdRatios
 from askance.learning.ratios.parameters import check_parameters, checked_level
 from askance.learning.ratios.ratio_model import RatioEstimate, RatioModel
 from askance.releases.counts_release import CountsRelease
-from askance.releases.release import Release
+from askance.reports.estimator_report import ReportFigure
 from askance.reports.number_format import p_value
 from askance.reports.summary import Summary, standard_errors
 
 # Frequencies. On 240 to 2,400 training rows (breast cancer, digits, Adult) the error of so many was within about 2% of
 # that of exact kernels: there is no size at which exact ones would be the better default, and they need the rows.
 DEFAULT_FEATURES = 256
-_TOLD = {"group": "the shares of these very rows", "population": "the population that they were drawn from"}
+_INTERVALS_FOR = {"group": "the shares of these very rows", "population": "the population that they were drawn from"}
 _LARGEST = 1e100  # its powers, which are summed, are numbers still
 _PROBE_FEATURES = 128  # of the embeddings that diagnose another method's bags
 
 
-class RatioEstimator(JsonModel, BaseEstimator):  # type: ignore[misc]
+class RatioEstimator(BagEstimator):
     """Estimates the shares of the classes in a new group of rows.
 
     Trained on bags of rows of which only the shares of the classes are known. The new group's shares may be
@@ -79,7 +80,7 @@ class RatioEstimator(JsonModel, BaseEstimator):  # type: ignore[misc]
         The kernel's, in units of standardised features.
     bandwidths_, bandwidth_errors_ : tuples
         Those that were tried, and the error of each: the root mean square over held-out bags' proportions.
-    n_bags_, n_rows_, n_features_in_, notes_
+    n_bags_, n_rows_, n_features_in_, notes_, guarantee_
 
     Notes
     -----
@@ -99,8 +100,8 @@ class RatioEstimator(JsonModel, BaseEstimator):  # type: ignore[misc]
     ...     return np.concatenate([rng.normal(2, 1, (ill, 2)), rng.normal(0, 1, (well, 2))])
     >>> X = np.concatenate([group(300, 100), group(100, 300), group(200, 200)])
     >>> towns = np.repeat(["Ayr", "Bute", "Cove"], 400)
-    >>> told = {"Ayr": 0.75, "Bute": 0.25, "Cove": 0.5}
-    >>> model = ask.RatioEstimator("mmd", classes=("well", "ill"), random_state=0).fit(X, towns, told)
+    >>> shares = {"Ayr": 0.75, "Bute": 0.25, "Cove": 0.5}
+    >>> model = ask.RatioEstimator("mmd", classes=("well", "ill"), random_state=0).fit(X, towns, shares)
     >>> new = group(40, 360)
     >>> model.predict(new).round(1)
     array([0.9, 0.1])
@@ -140,50 +141,17 @@ class RatioEstimator(JsonModel, BaseEstimator):  # type: ignore[misc]
 
     # -- fitting -------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, bags: Any, proportions: Any = None, noise: Any = None) -> Self:
-        """Fit to rows in bags and the bags' proportions.
-
-        Parameters
-        ----------
-        X : n x d, or a Release
-            The features of a release are its numeric covariates.
-        bags : n names
-            The bag of each row; of a release, the name of the column.
-        proportions : mapping, frame, series, array or CountsRelease
-            By bag: shares of the classes, or of the second of two. An array has its rows in the order of the sorted
-            names of the bags. With a release they may be left out: its reports tell them, and their noise. Released
-            counts bring their noise with them.
-        noise : number, array, mapping or frame, optional
-            The variances (bags, or bags x classes) or covariances (bags x classes x classes) of the proportions about
-            the true ones.
-        """
+    def _check_parameters(self) -> None:
         check_parameters(self)
-        classes = self.classes
-        if isinstance(X, Release):
-            X, bags, proportions, noise, known = bags_of_release(X, bags, proportions, noise)
-            classes = known if classes is None else classes
-        if isinstance(proportions, CountsRelease):
-            proportions, noise, known = told_by_counts(proportions, noise)
-            classes = known if classes is None else classes
-        X = self._checked_rows(X, reset=True)
-        if proportions is None:
-            raise InvalidInput("no proportions", "those of every bag; only a release can do without")
-        told = read_bags(bags, proportions, classes, noise, len(X))
-        told.check_identifiable()
-        self.classes_ = np.array(told.classes, dtype=None if len({type(c) for c in told.classes}) == 1 else object)
-        self.n_bags_, self.n_rows_ = len(told.labels), len(X)
-        self.notes_: tuple[str, ...] = ()
-        rng = random_generator(self.random_state)
-        self._fit_model(X, told, rng)
-        for note in getattr(self.model_, "notes", ()):
-            self._note(note)
-        self._note_unlike_bags()
-        return self
 
-    def _fit_model(self, X: Floats, told: Bags, rng: np.random.Generator) -> None:
+    def _learn(self, X: Floats, bags: Bags) -> list[str]:
+        self._fit_model(X, bags, random_generator(self.random_state))
+        return [*self.model_.notes, *self._unlike_bags()]
+
+    def _fit_model(self, X: Floats, bags: Bags, rng: np.random.Generator) -> None:
         from askance.learning.ratios.mmd_fit import fit_mmd
 
-        codes = told.codes
+        codes = bags.codes
         self.bandwidth_: float | None = None
         self.bandwidths_: tuple[float, ...] = ()
         self.bandwidth_errors_: tuple[float, ...] = ()
@@ -193,18 +161,18 @@ class RatioEstimator(JsonModel, BaseEstimator):  # type: ignore[misc]
 
             # A kernel as wide as rows are apart watches over the other method's assumptions.
             self.probe_ = fit_mmd(
-                X, codes, told.proportions, told.noise, rng, bandwidth="median", features=_PROBE_FEATURES
+                X, codes, bags.proportions, bags.noise, rng, bandwidth="median", features=_PROBE_FEATURES
             )[0]
             seed = int(rng.integers(2**31 - 1))
             self.model_: RatioModel = fit_bag_posterior(
-                X, codes, told.proportions, told.noise, self.base_estimator, seed
+                X, codes, bags.proportions, bags.noise, self.base_estimator, seed
             )
             return
         self.model_, choice = fit_mmd(
             X,
             codes,
-            told.proportions,
-            told.noise,
+            bags.proportions,
+            bags.noise,
             rng,
             kernel=self.kernel,
             bandwidth=self.bandwidth,
@@ -219,17 +187,16 @@ class RatioEstimator(JsonModel, BaseEstimator):  # type: ignore[misc]
             return None
         return DEFAULT_FEATURES if self.features == "auto" else int(self.features)
 
-    def _note_unlike_bags(self) -> None:
+    def _unlike_bags(self) -> list[str]:
         found = diagnose(self._embedding, self.level)
-        if found.bags_differ_in_features:
-            remedy = (
-                "method='mmd' or ProportionClassifier leans" if self.method == "bag-classifier" else "Its answers lean"
-            )
-            self._note(
-                f"The bags differ in more than their proportions (p {found.bag_misfit_p:.2g}, "
-                f"{100 * found.unexplained:.0f}% of their differences): how the rows of a class look seems to depend "
-                f"on the bag, and so may the ratios of new groups. {remedy} less on which bag a row is in."
-            )
+        if not found.bags_differ_in_features:
+            return []
+        remedy = "method='mmd' or ProportionClassifier leans" if self.method == "bag-classifier" else "Its answers lean"
+        return [
+            f"The bags differ in more than their proportions (p {found.bag_misfit_p:.2g}, "
+            f"{100 * found.unexplained:.0f}% of their differences): how the rows of a class look seems to depend "
+            f"on the bag, and so may the ratios of new groups. {remedy} less on which bag a row is in."
+        ]
 
     # -- using the model -----------------------------------------------------------------------------
 
@@ -270,13 +237,13 @@ class RatioEstimator(JsonModel, BaseEstimator):  # type: ignore[misc]
             Lower and upper ends. For a frame X a frame with columns estimate, lower and upper, and the classes, or
             groups and classes, for its index.
         """
-        judged = self.judge(X, groups, level)
+        found = self.estimate_groups(X, groups, level)
         if hasattr(X, "columns"):
-            return interval_frame(judged, self.classes_.tolist())
-        ends = np.array([group.interval for group in judged])
+            return interval_frame(found, self.classes_.tolist())
+        ends = np.array([group.interval for group in found])
         return ends[0] if groups is None else ends
 
-    def judge(self, X: Any, groups: Any = None, level: float | None = None) -> list[JudgedGroup]:
+    def estimate_groups(self, X: Any, groups: Any = None, level: float | None = None) -> list[GroupEstimate]:
         """Return all that is said of each group: name, ratios with covariance and test of a shift, and intervals.
 
         Groups are in the order of their sorted names; a shift is warned of.
@@ -286,9 +253,9 @@ class RatioEstimator(JsonModel, BaseEstimator):  # type: ignore[misc]
         several = self._groups(X, groups)
         found = [self._estimate(group.rows) for group in several]
         ends = self._intervals(found, level)
-        judged = [JudgedGroup(group.name, *each) for group, *each in zip(several, found, ends, strict=True)]
-        self._warn_of_shifts(judged)
-        return judged
+        estimates = [GroupEstimate(group.name, *each) for group, *each in zip(several, found, ends, strict=True)]
+        self._warn_of_shifts(estimates)
+        return estimates
 
     def estimate(self, X: Any) -> RatioEstimate:
         """Return the ratios of one group with their covariance by its sources, and the test of a shift."""
@@ -300,21 +267,90 @@ class RatioEstimator(JsonModel, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "model_")
         return diagnose(self._embedding, self.level, None if X is None else self._groups(X, None)[0].rows)
 
-    def summary(self, X: Any, level: float | None = None) -> Summary:
-        """Return the ratios of one group, their standard errors and intervals as a table."""
+    def score(self, X: Any, groups: Any, proportions: Any, *, of: Of = "reports") -> float:
+        """Return minus the mean absolute error of the ratios, with ``of="truth"``: 0 is best.
+
+        The mean over groups and classes of \\|estimated share - true share\\|; every group counts the same. Noisy
+        proportions of new groups do not tell it: their own noise would count as error. They are refused.
+
+        Parameters
+        ----------
+        X : n x d
+        groups : n names
+        proportions : mapping, frame, series or array
+            The true ones of every group, as ``fit`` takes those of bags.
+        of : "truth"
+        """
+        if not asks_for_truth(of) or isinstance(proportions, CountsRelease):
+            raise refuse_score_of_reports(
+                "a RatioEstimator",
+                "the noise of the groups' proportions would count as error",
+                "predict_interval says how far off the ratios may be.",
+            )
+        check_is_fitted(self, "model_")
+        estimated = np.array([self.model_.ratios(group.rows) for group in self._groups(X, groups)])
+        known = read_bags(groups, proportions, self.classes_.tolist(), None, len(X))
+        return -float(np.abs(estimated - known.shares).mean())
+
+    def summary(self, X: Any = None, level: float | None = None) -> Summary:  # type: ignore[override]
+        """Return the ratios of one group, their standard errors and intervals as a table; without X, facts of the fit.
+
+        Parameters
+        ----------
+        X : n x d, optional
+        level : float, optional
+            The estimator's own if not given.
+        """
+        check_is_fitted(self, "model_")
         level = checked_level(self.level if level is None else level)
+        trained = ("trained on", f"{self.n_bags_} bags ({self.n_rows_} rows), method {self.method}")
+        if X is None:
+            facts = (("classes", listed(self.classes_.tolist())), trained, *self.diagnose().facts)
+            return Summary(
+                "An estimator of class ratios, learned from bags",
+                level=level,
+                facts=facts,
+                notes=self.notes_,
+                privacy=self.privacy_statement_,
+            )
         found = self.estimate(X)
         errors = standard_errors(self._covariance(found))
         nothing = np.full(len(errors), math.nan)
         ends = self._intervals([found], level)[0]
         values = np.column_stack([found.ratios, errors, nothing, nothing, ends])
         facts = (
-            ("group", f"{found.rows} rows; intervals for {_TOLD[self.target]}"),
-            ("trained on", f"{self.n_bags_} bags ({self.n_rows_} rows), method {self.method}"),
+            ("group", f"{found.rows} rows; intervals for {_INTERVALS_FOR[self.target]}"),
+            trained,
             ("distance from all mixtures", f"{found.misfit:.2f} times that of chance, p {p_value(found.misfit_p)}"),
         )
         names = tuple(map(str, self.classes_.tolist()))
-        return Summary("Class ratios", names, values, level, facts, self.notes_)
+        return Summary("Class ratios", names, values, level, facts, self.notes_, self.privacy_statement_)
+
+    def conf_int(self, X: Any, level: float | None = None) -> Any:  # type: ignore[override]
+        """Return the ends of the intervals of one group's ratios as a data frame."""
+        return self.summary(X, level).to_frame()[["lower", "upper"]]
+
+    def figures(self, X: Any = None, groups: Any = None) -> tuple[ReportFigure, ...]:
+        """Return the ratios of new groups with intervals, if there are any; and how well the bags are explained."""
+        from askance.learning.ratios.ratio_figures import bag_figures, ratio_figure
+        from askance.learning.ratios.ratio_report import RatioTable
+
+        check_is_fitted(self, "model_")
+        by_bags = bag_figures(self._embedding, self.classes_.tolist(), self.bandwidths_, self.bandwidth_errors_)
+        if X is None:
+            return by_bags
+        return ratio_figure(RatioTable.of(self, X, groups, self.level)), *by_bags
+
+    def plot(self, ax: Any = None, X: Any = None, groups: Any = None) -> Any:
+        """Draw the first figure on matplotlib axes, made anew if none are given, and return them."""
+        return drawn(self.figures(X, groups)[0], ax)
+
+    def report(
+        self, path: str | os.PathLike[str], X: Any = None, groups: Any = None, *, overwrite: bool = False
+    ) -> None:
+        """Write a self-contained HTML page: the fit, and the ratios of new groups if there are any."""
+        summary = self.summary(X if groups is None else None)
+        self._write_report(path, summary, self.figures(X, groups), overwrite)
 
     def to_json(self) -> str:
         """Return parameters and fitted model as JSON, without training rows."""
@@ -333,7 +369,7 @@ class RatioEstimator(JsonModel, BaseEstimator):  # type: ignore[misc]
     def _checked_rows(self, X: Any, reset: bool = False) -> Floats:
         if hasattr(X, "tocsr"):
             raise InvalidInput("a sparse matrix", "a dense array or a frame", "X.toarray() makes one.")
-        rows: Floats = validate_data(self, X, dtype=np.float64, order="C", reset=reset)
+        rows = super()._checked_rows(X, reset)
         largest = max(float(rows.max(initial=0.0)), -float(rows.min(initial=0.0)))
         if largest > _LARGEST:
             raise InvalidInput(
@@ -362,7 +398,7 @@ class RatioEstimator(JsonModel, BaseEstimator):  # type: ignore[misc]
         ratios = np.array([each.ratios for each in found])
         return np.stack([np.minimum(low, ratios), np.maximum(high, ratios)], axis=2)
 
-    def _warn_of_shifts(self, groups: list[JudgedGroup]) -> None:
+    def _warn_of_shifts(self, groups: list[GroupEstimate]) -> None:
         least = min(group.estimate.misfit_p for group in groups)
         odd = [group.name for group in groups if group.estimate.misfit_p < SHIFTED / len(groups)]
         if odd:
@@ -373,7 +409,3 @@ class RatioEstimator(JsonModel, BaseEstimator):  # type: ignore[misc]
                 AskanceWarning,
                 stacklevel=4,
             )
-
-    def _note(self, note: str) -> None:
-        self.notes_ = (*self.notes_, note)
-        warnings.warn(note, AskanceWarning, stacklevel=3)

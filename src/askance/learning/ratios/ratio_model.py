@@ -55,6 +55,10 @@ class RatioEstimate:
 class RatioModel(Protocol):
     """A fitted estimator of class ratios: it keeps no training rows."""
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the fit has to say."""
+
     def ratios(self, X: Floats) -> Floats:
         """The ratios of the group X, K numbers that sum to one; as fast as may be."""
 

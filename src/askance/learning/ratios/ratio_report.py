@@ -14,16 +14,12 @@ from numpy.typing import NDArray
 from askance.arrays import Floats
 from askance.files.atomic import written_whole
 from askance.learning.ratios.diagnosis import SHIFTED
-from askance.learning.ratios.ratio_estimator import RatioEstimator
-from askance.reports.colours import BLUE, GREEN, GREY, INK, MIST, ORANGE, PURPLE, SKY, VERMILION
 from askance.reports.number_format import number, p_value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-
-_COLOURS = (BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, GREY, INK)
-_MARKERS = "osD^v<>P"
+    from askance.learning.ratios.ratio_estimator import RatioEstimator
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,18 +49,18 @@ class RatioTable:
 
     @classmethod
     def of(
-        cls, model: RatioEstimator, X: Any, groups: Sequence[str] | NDArray[Any] | None, level: float
+        cls, model: "RatioEstimator", X: Any, groups: Sequence[str] | NDArray[Any] | None, level: float
     ) -> "RatioTable":
         """Estimate the ratios of every group of the frame X."""
-        judged = model.judge(X, np.full(len(X), "all rows") if groups is None else groups, level)
+        found = model.estimate_groups(X, np.full(len(X), "all rows") if groups is None else groups, level)
         return cls(
-            groups=tuple(str(group.name) for group in judged),
-            rows=tuple(group.estimate.rows for group in judged),
+            groups=tuple(str(group.name) for group in found),
+            rows=tuple(group.estimate.rows for group in found),
             classes=tuple(map(str, model.classes_.tolist())),
-            ratios=np.array([group.estimate.ratios for group in judged]),
-            low=np.array([group.interval[:, 0] for group in judged]),
-            high=np.array([group.interval[:, 1] for group in judged]),
-            shift_p=np.array([group.estimate.misfit_p for group in judged]),
+            ratios=np.array([group.estimate.ratios for group in found]),
+            low=np.array([group.interval[:, 0] for group in found]),
+            high=np.array([group.interval[:, 1] for group in found]),
+            shift_p=np.array([group.estimate.misfit_p for group in found]),
             level=level,
         )
 
@@ -130,44 +126,14 @@ def ratio_plot(table: RatioTable) -> "Figure":
     """Draw the ratios with their intervals, group by group; of two classes one is enough."""
     from matplotlib.figure import Figure
 
-    shown = [1] if len(table.classes) == 2 else list(range(len(table.classes)))
-    step = 0.8 / len(shown)
-    height = 1.3 + len(table.groups) * (0.32 if len(shown) == 1 else 0.2 + 0.16 * len(shown))
-    figure = Figure(figsize=(7.0, min(height, 60.0)), dpi=160, layout="constrained")
-    axes = figure.subplots()
-    places = np.arange(len(table.groups))[::-1]
-    drawn: list[Any] = []  # containers, which a legend takes for artists
-    for j, k in enumerate(shown):
-        at = places + 0.4 - step * (j + 0.5)
-        bars = axes.errorbar(
-            table.ratios[:, k],
-            at,
-            # Rounding may put an end of an interval on the wrong side of an estimate at the border.
-            xerr=np.maximum([table.ratios[:, k] - table.low[:, k], table.high[:, k] - table.ratios[:, k]], 0),
-            fmt=_MARKERS[k % len(_MARKERS)],
-            color=_COLOURS[(k if len(shown) > 1 else 0) % len(_COLOURS)],
-            ms=4.5,
-            elinewidth=1.6,
-        )
-        drawn.append(bars)
-    labels = [f"{name} *" if name in table.shifted else name for name in table.groups]
-    axes.set_yticks(places, labels, parse_math=False)
-    axes.set_ylim(-0.6, len(table.groups) - 0.4)
-    axes.set_xlim(-0.02, 1.02)
-    axes.set_xlabel(
-        (f"share of {table.classes[1]}" if len(shown) == 1 else "share of each class")
-        + f", with {100 * table.level:g}% intervals"
-        + "\n* no mixture of the classes as the training bags show them: do not trust" * bool(table.shifted),
-        parse_math=False,
-    )
-    axes.grid(axis="x", color=MIST, lw=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.tick_params(axis="y", length=0)
-    if len(shown) > 1:
+    from askance.learning.ratios.ratio_figures import draw_ratios, ratio_height
+
+    figure = Figure(figsize=(7.0, ratio_height(table)), dpi=160, layout="constrained")
+    drawn = draw_ratios(figure.subplots(), table)
+    if len(drawn) > 1:
         # Labels are given outright, and as they are: a class may begin with an underscore, or have dollars in its name.
         legend = figure.legend(
-            drawn, table.classes, loc="outside upper center", ncols=min(len(shown), 6), frameon=False, fontsize=9
+            drawn, table.classes, loc="outside upper center", ncols=min(len(drawn), 6), frameon=False, fontsize=9
         )
         for text in legend.get_texts():
             text.set_parse_math(False)
