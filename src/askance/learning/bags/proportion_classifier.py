@@ -30,7 +30,7 @@ from askance.learning.face.linear_parameters import feature_names, parameter_nam
 from askance.learning.face.random_state import random_seed
 from askance.learning.face.requested_ridge import checked_ridge
 from askance.learning.face.scoring import Of, accuracy_on_truth, asks_for_truth, refuse_score_of_reports
-from askance.learning.totals.loss_link import class_probabilities
+from askance.learning.totals.loss_link import probabilities_of_scores
 from askance.learning.totals.user_losses import as_loss
 from askance.reports.estimator_report import ReportFigure
 from askance.reports.summary import Summary, summarise
@@ -160,7 +160,7 @@ class ProportionClassifier(BagEstimator, LinearClassifier):
         if method == "committee" and hasattr(self, "learner_"):
             for other in _OTHER_MEMBERS:
                 member = clone(self).set_params(method=other)
-                member._checked_rows(X, reset=True)
+                member.n_features_in_ = X.shape[1]
                 member._describe(bags, self.guarantee_)
                 predicted.append(member._learn_by(other, X, bags))
                 members.append(member)
@@ -285,7 +285,7 @@ class ProportionClassifier(BagEstimator, LinearClassifier):
     # -- using the model -----------------------------------------------------------------------------
 
     def _probabilities(self, scores: Floats) -> Floats:
-        return class_probabilities(as_loss(self.loss), scores)
+        return probabilities_of_scores(as_loss(self.loss), scores)
 
     def _learner_probabilities(self, X: Any) -> Floats:
         rows = self._rows(X)

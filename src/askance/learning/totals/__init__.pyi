@@ -1,3 +1,4 @@
+from askance.learning.totals.loss_link import probabilities_of_scores as probabilities_of_scores
 from askance.learning.totals.loss_plot import plot_factorisation as plot_factorisation
 from askance.learning.totals.losses import NAMED as NAMED
 from askance.learning.totals.losses import Loss as Loss

@@ -7,7 +7,7 @@ from askance.learning.totals.losses import Loss
 from askance.solvers.softmax import posterior
 
 
-def class_probabilities(loss: Loss, scores: Floats) -> Floats:
+def probabilities_of_scores(loss: Loss, scores: Floats) -> Floats:
     """Return the probability of each class, n x K, by the link of a proper loss.
 
     By the logistic loss this is softmax. By another one, several classes were each set against the rest: their
@@ -21,7 +21,7 @@ def class_probabilities(loss: Loss, scores: Floats) -> Floats:
     Examples
     --------
     >>> from askance.learning.totals.losses import NAMED
-    >>> class_probabilities(NAMED["square"], np.array([0.0, 0.5]))
+    >>> probabilities_of_scores(NAMED["square"], np.array([0.0, 0.5]))
     array([[0.5 , 0.5 ],
            [0.25, 0.75]])
     """

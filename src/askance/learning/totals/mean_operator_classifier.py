@@ -23,7 +23,7 @@ from askance.learning.face.linear_parameters import feature_names, parameter_nam
 from askance.learning.face.plain_sklearn import plain_classifier
 from askance.learning.face.requested_ridge import checked_ridge
 from askance.learning.face.scoring import Of, accuracy_on_truth, asks_for_truth, refuse_score_of_reports
-from askance.learning.totals.loss_link import class_probabilities, mean_loss
+from askance.learning.totals.loss_link import mean_loss, probabilities_of_scores
 from askance.learning.totals.loss_plot import plot_factorisation
 from askance.learning.totals.losses import Loss
 from askance.learning.totals.mean_operator_fit import MeanOperatorProblem, OperatorFit, wrong_width
@@ -212,7 +212,7 @@ class MeanOperatorClassifier(LinearClassifier):
     # -- using the model -----------------------------------------------------------------------------
 
     def _probabilities(self, scores: Floats) -> Floats:
-        return class_probabilities(as_loss(self.loss), scores)
+        return probabilities_of_scores(as_loss(self.loss), scores)
 
     def _why_no_errors(self) -> str:
         return "by the rho-loss or with a regulariser there are none: use a smooth loss with a ridge"
