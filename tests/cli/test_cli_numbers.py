@@ -352,9 +352,9 @@ class TestReport:
             pa.table({"q": channel.layout.to_arrow(channel.simulate(x, rng)), "x": x}), header
         )
         report = analyse(release).report
-        assert "the reports do not tell it" in report_text(report)
+        assert "cannot be estimated from these reports" in report_text(report)
         assert report.to_dict()["diagnostics"]["r_squared"] is None
-        assert "not told" in " ".join(Page(report_html(report)).texts)
+        assert "unknown" in " ".join(Page(report_html(report)).texts)
 
 
 # -- audit -------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from askance.cli.reproduce import reproduce
 from askance.cli.tag import tag
 from askance.errors import AskanceError
 
-BAD_INPUT = 2
+BAD_INPUT = 2  # as typer ends where an option is unknown or a value is none of its choices
 
 
 def unwrapped(text: str) -> str:

@@ -119,7 +119,7 @@ def fit(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Estimate the truth from what was told about it: reports, noisy totals, counts in regions, proportions of bags.
+    """Estimate the truth from what is known about it: reports, noisy totals, counts in regions, proportions of bags.
 
     A question with choices, without a formula: the proportions of the true answers. With one: also a logistic (or
     softmax) regression of the true answer. Beside both stands the naive analysis, which takes reports for the truth and

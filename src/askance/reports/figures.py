@@ -12,7 +12,7 @@ from askance.reports.summary import Summary
 from askance.reports.svg import inline_svg, plain_label
 
 _MOST_ROWS = 40  # of a figure: at half an inch each it fills two pages; the table beside it has all of them
-_WIDTH = 5.2  # inches
+_WIDTH = 5.2  # inches: with text of 10.5 points as large as the page's own where a figure is shown at 36rem
 
 
 def coefficient_plot(estimates: Summary, naive: Summary | None, unit: str = "change in log-odds") -> str:

@@ -2,12 +2,16 @@
 
 import math
 
+_UNKNOWN_ERROR, _MOST_DECIMALS = 4, 9  # decimals where no error says how many; and so many that a column stays narrow
+_WIDEST = 1e9  # from here on with an exponent
+_SMALLEST_P = 1e-4  # below it a p-value says "surely", and how surely depends on the normal approximation
+
 
 def decimals_for(error: float) -> int:
     """How many decimals are worth showing beside a standard error: three digits of it, within reason."""
     if not math.isfinite(error) or error <= 0:
-        return 4
-    return min(max(2 - math.floor(math.log10(error)), 0), 9)
+        return _UNKNOWN_ERROR
+    return min(max(2 - math.floor(math.log10(error)), 0), _MOST_DECIMALS)
 
 
 def number(value: float, decimals: int) -> str:
@@ -23,7 +27,7 @@ def number(value: float, decimals: int) -> str:
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     # A fit that failed can have errors of any size: no table should be as wide as that.
-    text = f"{value:.{decimals}f}" if abs(value) < 1e9 else f"{value:.2e}"
+    text = f"{value:.{decimals}f}" if abs(value) < _WIDEST else f"{value:.2e}"
     if float(text) == 0:
         text = text.lstrip("-")
     return text.replace("-", "−")
@@ -33,7 +37,7 @@ def p_value(value: float) -> str:
     """Write a p-value."""
     if math.isnan(value):
         return "–"
-    return "<.0001" if value < 1e-4 else f"{value:.4f}"
+    return "<.0001" if value < _SMALLEST_P else f"{value:.4f}"
 
 
 def percent(share: float, decimals: int = 1) -> str:

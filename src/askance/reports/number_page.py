@@ -42,7 +42,7 @@ def _at_a_glance(report: NumberReport) -> str:
 
 
 def _share(r_squared: float | None) -> str:
-    return "not told" if r_squared is None or math.isnan(r_squared) else f"{number(100 * r_squared, 1)}%"
+    return "unknown" if r_squared is None or math.isnan(r_squared) else f"{number(100 * r_squared, 1)}%"
 
 
 def _regression(report: NumberReport) -> str:

@@ -18,7 +18,8 @@ class NumberFacts:
     reports : int
     weight_column : str, optional
     r_squared : float, optional
-        Of the hidden truth, as the reports tell it; NaN if they do not. None where nothing explains the outcome.
+        Of the hidden truth, estimated from the reports; NaN if they do not allow it. None where nothing explains the
+        outcome.
     intercept : bool
         Whether the line may miss the origin. If not, R squared is about zero instead of the mean.
     ridge : float
@@ -41,8 +42,8 @@ class NumberFacts:
             lines += [("Weighted by", self.weight_column)]
         if self.r_squared is not None:
             about = "" if self.intercept else "; about zero, as there is no intercept"
-            told = f"{number(self.r_squared, 4)} (of the hidden values themselves, not of the noisy reports{about})"
-            lines += [("R squared", "the reports do not tell it" if math.isnan(self.r_squared) else told)]
+            known = f"{number(self.r_squared, 4)} (of the hidden values themselves, not of the noisy reports{about})"
+            lines += [("R squared", "cannot be estimated from these reports" if math.isnan(self.r_squared) else known)]
         lines += [("Method", "unbiased moments"), ("Standard errors", "delta method: noise of the channel, and sample")]
         lines += [("Ridge", f"{self.ridge:.4g}" if self.ridge else "none")]
         lines += [("Moments", "moved to the nearest that data can have" if self.projected else "as estimated")]
@@ -50,8 +51,8 @@ class NumberFacts:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-able mapping."""
-        told = self.r_squared is not None and math.isfinite(self.r_squared)
-        return vars(self) | {"r_squared": self.r_squared if told else None}
+        known = self.r_squared is not None and math.isfinite(self.r_squared)
+        return vars(self) | {"r_squared": self.r_squared if known else None}
 
 
 @dataclass(frozen=True, eq=False)

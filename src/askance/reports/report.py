@@ -12,6 +12,8 @@ from askance.reports.summary import Summary
 
 FORMAT = "askance-report"
 VERSION = 1
+_MISFIT = 0.01  # the usual bound for a check that nobody asked for: it cries wolf once in a hundred honest studies
+_LARGE_CONDITION = 1e4  # of correlations: two coefficients that go together to about one in ten thousand
 NAIVE = "reports taken as the truth (wrong)"
 
 
@@ -81,7 +83,7 @@ class LawCheck:
         """Say what the check found."""
         verdict = (
             "the designs and reports agree with one population"
-            if self.p_value >= 0.01
+            if self.p_value >= _MISFIT
             else "the reports do NOT fit the stated design: check the probabilities, and whether respondents followed"
         )
         return f"chi-square {self.statistic:.2f} on {self.degrees} d.f., p = {self.p_value:.3g}: {verdict}"
@@ -124,7 +126,7 @@ class Diagnostics:
         if self.ridge is not None:
             lines += [("Ridge", f"{self.ridge:.4g}" if self.ridge else "none")]
         if self.condition is not None:
-            large = " (large: some coefficients are hardly told apart)" if self.condition > 1e4 else ""
+            large = " (large: some coefficients are hardly told apart)" if self.condition > _LARGE_CONDITION else ""
             lines += [("Condition of the estimates", f"{self.condition:,.3g}{large}")]
         return lines
 

@@ -9,7 +9,7 @@ from askance.reports.number_report import NumberReport
 from askance.reports.report import NAIVE, Comparison, QuestionReport, Report
 from askance.reports.text_table import aligned
 
-_WIDTH = 100
+TEXT_WIDTH = 100  # of paragraphs in a terminal: as wide as the tables, and two such windows fit on a screen
 
 
 def report_text(report: Report | NumberReport) -> str:
@@ -53,7 +53,7 @@ def estimator_text(report: EstimatorReport) -> str:
 
 def paragraph(label: str, text: str) -> str:
     """Return a label and a text, broken into lines."""
-    return textwrap.fill(label + text, _WIDTH, subsequent_indent="  ", break_long_words=False)
+    return textwrap.fill(label + text, TEXT_WIDTH, subsequent_indent="  ", break_long_words=False)
 
 
 def _prevalence(comparison: Comparison) -> list[str]:

@@ -7,12 +7,12 @@ from typing import Any
 from askance.learning.records.spread_classifier import SpreadClassifier
 from askance.releases.row_reports import RowReports, read_row_reports
 from askance.reports.summary import NO_ESTIMATES
+from askance.reports.text import TEXT_WIDTH
 from askance.workflows.fit_result import FitResult, model_result
 from askance.workflows.remarks import collected_remarks
 from askance.workflows.report_files import OpenReports
 
 _FEW_COEFFICIENTS = 30  # so many are a table that people read; a picture has hundreds
-_TEXT_WIDTH = 100
 
 
 def analyse_records(opened: OpenReports, command: str = "") -> FitResult:
@@ -76,6 +76,6 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         "converged": "yes" if facts["converged"] else "NO",
     }
     return [
-        fill(f"{name.replace('_', ' ').capitalize()}: {text}", _TEXT_WIDTH, subsequent_indent="  ")
+        fill(f"{name.replace('_', ' ').capitalize()}: {text}", TEXT_WIDTH, subsequent_indent="  ")
         for name, text in readable.items()
     ]
