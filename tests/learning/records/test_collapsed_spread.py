@@ -6,7 +6,6 @@ from scipy.special import expit, softmax
 
 from askance.learning.records.collapsed_likelihood import CollapsedLikelihood
 from askance.learning.records.covariance import sandwich
-from askance.learning.records.joint_likelihood import JointLikelihood
 from askance.learning.records.logistic_normal import expected_sigmoid, expected_softmax
 from askance.learning.records.posterior import Moments, Reliability
 from askance.learning.records.spectral_fit import PrincipalScores
@@ -119,7 +118,7 @@ def test_fits_do_not_depend_on_units():
 
 
 def full(likelihood):
-    return likelihood if likelihood.rows == 1 else JointLikelihood.of(likelihood)
+    return likelihood if likelihood.rows == 1 else likelihood.joint()
 
 
 @pytest.mark.parametrize("classes", [2, 3])

@@ -7,8 +7,14 @@ import pytest
 
 import askance as ask
 from askance.errors import InvalidInput
-from askance.learning.records.enumerated_likelihood import _Likelihood, fit_enumerated
+from askance.learning.records.enumerated_likelihood import _Likelihood, distinct_reports
+from askance.learning.records.enumerated_likelihood import fit_enumerated as fit_distinct
 from spread_cases import draw_reports, flip
+
+
+def fit_enumerated(values, matrices, codes, label_matrix, label_codes, **options):
+    return fit_distinct(values, matrices, distinct_reports(codes, label_codes), label_matrix, **options)
+
 
 VALUES = [np.array([0.0, 1.0])] * 2
 LAW = flip(2, 0.15)

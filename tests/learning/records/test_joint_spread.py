@@ -7,7 +7,7 @@ from scipy.stats.qmc import Sobol
 
 import askance as ask
 from askance.learning.records.collapsed_likelihood import CollapsedLikelihood
-from askance.learning.records.joint_likelihood import JointLikelihood, joint_logits
+from askance.learning.records.joint_likelihood import joint_logits
 from askance.learning.records.posterior import Moments
 from askance.learning.records.softmax_normal import expected_probabilities, label_slopes, normal_points
 
@@ -80,7 +80,7 @@ def test_gradients(intercept, one_variance):
     rng = np.random.default_rng(3)
     features = Moments(rng.normal(1.0, 1.0, size=(40, 3)), rng.random((1 if one_variance else 40, 3)))
     collapsed = CollapsedLikelihood(features, rng.random((40, 3)), np.array([1.0, 2.0, 0.5]), intercept)
-    joint, weights = JointLikelihood.of(collapsed), rng.random((40, 2))
+    joint, weights = collapsed.joint(), rng.random((40, 2))
     theta = rng.normal(size=(2, 3, 4))
     theta -= theta.mean(axis=1, keepdims=True)
     if not intercept:

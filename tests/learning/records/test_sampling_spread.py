@@ -9,12 +9,18 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import askance as ask
-from askance.learning.records.enumerated_likelihood import fit_enumerated
+from askance.learning.records.enumerated_likelihood import distinct_reports
+from askance.learning.records.enumerated_likelihood import fit_enumerated as fit_distinct
 from askance.learning.records.posterior import FeaturePosterior
 from askance.learning.records.posterior_draws import FlipDraw, NormalDraw, TableDraw, posterior_draw
 from askance.learning.records.sampling_fit import normalised_over_samples, sampling_em, sampling_em_with
 from askance.solvers.softmax import posterior
 from spread_cases import draw_reports, flip
+
+
+def fit_enumerated(values, matrices, codes, label_matrix, label_codes, **options):
+    return fit_distinct(values, matrices, distinct_reports(codes, label_codes), label_matrix, **options)
+
 
 # -- draws -------------------------------------------------------------------------------------------------
 

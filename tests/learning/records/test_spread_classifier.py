@@ -150,8 +150,9 @@ def test_any_classifier_by_sampling():
     channel, reports, X, y = wide(rows=600)
     model = ask.SpreadClassifier(channel, "sampling", base_estimator=GaussianNB(), rounds=5, random_state=1)
     assert model.fit(*reports).score(X, y, of="truth") > 0.7
-    with pytest.raises(NotAvailable):
-        model.summary()
+    assert "GaussianNB" in str(model.summary())
+    with pytest.raises(NotAvailable, match="decision_function"):
+        model.decision_function(X)
     with pytest.raises(InvalidInput, match="method='sampling'"):
         clone(model).set_params(method="auto").fit(*reports)
 

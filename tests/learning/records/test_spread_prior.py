@@ -9,7 +9,7 @@ import askance as ask
 from askance.channels.attributes.per_coordinate import PerCoordinate
 from askance.errors import InvalidInput
 from askance.learning.records.posterior import FeaturePosterior
-from askance.learning.records.prior import NormalPrior, learned_states, state_shares, water_filling
+from askance.learning.records.prior import NormalPrior, learned_states, state_counts, water_filling
 
 
 def expectation_maximisation(share, matrix, rounds=20_000):
@@ -52,8 +52,8 @@ def test_any_finite_law_is_learned_too():
     assert learned_states(prior @ law.matrix.T, law) == pytest.approx(prior, abs=1e-6)
 
 
-def test_shares_count_every_column_by_itself():
-    assert state_shares(np.array([[0, 2], [0, 1]]), 3).tolist() == [[1, 0, 0], [0, 0.5, 0.5]]
+def test_counts_count_every_column_by_itself():
+    assert state_counts(np.array([[0, 2], [0, 1]]), 3).tolist() == [[2, 0, 0], [0, 1, 1]]
 
 
 def test_posterior_of_flips_is_bayes_rule():
@@ -103,7 +103,7 @@ def test_posterior_under_noise_is_the_integral(channel, report):
 def test_normal_prior_has_the_moments_of_the_truth():
     rng = np.random.default_rng(0)
     reports = rng.normal(3, 2, (100_000, 1)) + rng.normal(0, 1.5, (100_000, 1))
-    prior = NormalPrior.learned(reports, 1.5**2)
+    prior = NormalPrior.learned(reports.mean(axis=0), reports.var(axis=0), 1.5**2)
     assert prior.mean[0] == pytest.approx(3, abs=0.04)  # five standard errors
     assert prior.variance[0] == pytest.approx(4, abs=0.15)
 

@@ -7,10 +7,6 @@ w. A step costs two products with tables that are looked up once: m and V.
 
 The approximation is good for many coordinates, or for noise that is small; for a few binary ones it is not, and
 ``enumerated_likelihood`` is exact.
-
-Parameters are ``theta``, rows x (1 + d), intercept first: one row for two classes, and one for each of more, which sum
-to zero. The intercept is the logit at the *centre* of the features. Several sets of row weights, the folds of a
-cross-validation, are fitted at once: their products with the tables are one matrix product.
 """
 
 from dataclasses import dataclass, field
@@ -20,14 +16,14 @@ import numpy as np
 
 from askance.arrays import Floats
 from askance.learning.records.logistic_normal import expected_sigmoid, expected_softmax, softmax_pullback
+from askance.learning.records.logit_objective import HeldOut, LogitObjective
 from askance.learning.records.posterior import Moments
 from askance.learning.records.prior import column_variances
 
 Kind = TypeVar("Kind", bound="CollapsedLikelihood")
 
-_TINY = 1e-300
-_LEAST_CURVATURE = 0.01
-_PROBES = 64  # rows from which the size of a typical direction is estimated
+_TINY = 1e-300  # in place of a probability of zero: its logarithm is a number
+_PROBES = 64  # rows from which the size of a typical direction is estimated: to some per cent, which is all it takes
 
 
 class Slopes(NamedTuple):
@@ -41,17 +37,23 @@ class Slopes(NamedTuple):
     by_variance: Floats
 
 
-class Fit(NamedTuple):
-    """Where L-BFGS stopped: theta is sets x rows x (1 + d)."""
+@dataclass(frozen=True, eq=False)
+class HeldOutReports(HeldOut):
+    """Log-likelihoods of n reports in memory."""
 
-    theta: Floats
-    value: float
-    iterations: int
-    converged: bool
+    each: Floats
+
+    @property
+    def mean(self) -> float:
+        return float(self.each.mean())
+
+    def behind(self, other: "HeldOutReports") -> tuple[float, float]:
+        difference = other.each - self.each
+        return float(difference.mean()), float(difference.std() / np.sqrt(len(difference)))
 
 
 @dataclass(frozen=True, eq=False)
-class CollapsedLikelihood:
+class CollapsedLikelihood(LogitObjective):
     """The likelihood of label reports given feature reports.
 
     Parameters
@@ -101,30 +103,34 @@ class CollapsedLikelihood:
         return max(squares / total, total / len(self.metric))
 
     @property
-    def penalties(self) -> Floats:
-        """The metric of all parameters, that of the intercept first where there is one."""
-        return np.concatenate([[self.intercept_metric] * self.intercept, self.metric])
+    def reports(self) -> int:
+        return len(self.label_likelihood)
 
     @property
-    def rows(self) -> int:
-        """Of theta: one for two classes, else one for each."""
-        classes = self.label_likelihood.shape[1]
-        return 1 if classes == 2 else classes
+    def classes(self) -> int:
+        return int(self.label_likelihood.shape[1])
 
-    def roughly(self) -> "CollapsedLikelihood":
-        """The same with tables in half the precision and a rough integral, for fits that are only compared."""
+    @property
+    def label_table(self) -> tuple[Floats, Floats]:
+        return self.label_likelihood, np.ones(len(self.label_likelihood))
+
+    def roughly(self) -> Self:
         mean, variance = self.features
         # About the centre: what is far from zero would have no digits left.
         about: Any = np.subtract(mean, self.centre, out=np.empty(mean.shape, np.float32), casting="same_kind")
         tables = Moments(about, variance.astype(np.float32))
-        return self.changed(CollapsedLikelihood, features=tables, centre=np.zeros_like(self.centre), rough=True)
+        return self.changed(type(self), features=tables, centre=np.zeros_like(self.centre), rough=True)
 
     def thinned(self, most: int) -> Self:
-        """The same with reports left out at equal distances, so that at most so many are left."""
         every = -(-len(self.label_likelihood) // most)
         mean, variance = self.features
         tables = Moments(mean[::every], variance if len(variance) == 1 else variance[::every])
         return self.changed(type(self), features=tables, label_likelihood=self.label_likelihood[::every])
+
+    def joint(self) -> "CollapsedLikelihood":
+        from askance.learning.records.joint_likelihood import JointLikelihood
+
+        return self.changed(JointLikelihood)
 
     def changed(self, kind: type[Kind], **changes: Any) -> Kind:
         """The same as a likelihood of this kind, with some fields changed; what follows from fields is kept."""
@@ -167,40 +173,48 @@ class CollapsedLikelihood:
         shape = (len(mean), sets, self.rows)
         return mean.reshape(shape), np.broadcast_to(variance, mean.shape).reshape(shape)
 
-    def loss(self, theta: Floats, weights: Floats, ridge: float) -> tuple[float, Floats]:
-        """Minus the penalised mean log-likelihood, summed over sets, and its gradient.
+    def total(self, theta: Floats) -> float:
+        return float(self.log_likelihood(theta[None]).sum())
 
-        Parameters
-        ----------
-        theta : sets x rows x (1 + d)
-        weights : n x sets
-            Of the reports, each column sums to one.
-        ridge : float
-        """
+    def held_out(self, theta: Floats, weights: Floats) -> HeldOutReports:
+        return HeldOutReports((self.log_likelihood(theta) * (weights == 0)).sum(axis=1))
+
+    def shares(self, weights: Floats | None) -> Floats:
+        """Weights of the reports, n x sets, as shares of one in each set; one set with equal weights unless given."""
+        if weights is None:
+            return np.full((self.reports, 1), 1 / self.reports)
+        normalised: Floats = weights / weights.sum(axis=0)
+        return normalised
+
+    def data_loss(self, theta: Floats, shares: Floats) -> tuple[float, Floats]:
         sets = len(theta)
-        if self.rows > 1:
-            theta = theta - theta.mean(axis=1, keepdims=True)
         flat = theta.reshape(sets * self.rows, -1)
         slopes = self.slopes(*self._shaped(*self.logits(flat), sets))
-        pull = weights if self.rows == 1 else weights[:, :, None]
-        by_mean = (pull * slopes.by_mean).reshape(len(weights), -1)
-        by_variance = (pull * slopes.by_variance).reshape(len(weights), -1)
+        pull = shares if self.rows == 1 else shares[:, :, None]
+        by_mean = (pull * slopes.by_mean).reshape(len(shares), -1)
+        by_variance = (pull * slopes.by_variance).reshape(len(shares), -1)
         gradient = np.empty_like(flat)
         level = by_mean.sum(axis=0)
-        gradient[:, 0] = level if self.intercept else 0.0
+        gradient[:, 0] = -level if self.intercept else 0.0
         kind = self.features.mean.dtype
         slope = by_mean.T.astype(kind, copy=False) @ self.features.mean - level[:, None] * self.centre
         if len(self.features.variance) == 1:
             spread = by_variance.sum(axis=0)[:, None] * self.features.variance
         else:
             spread = by_variance.T.astype(kind, copy=False) @ self.features.variance
-        gradient[:, 1:] = slope + 2 * flat[:, 1:] * spread
-        penalty = ridge * np.concatenate([[self.intercept_metric if self.intercept else 0.0], self.metric])
-        value = -float((weights * slopes.value).sum()) + 0.5 * float((penalty * flat**2).sum())
-        whole = (penalty * flat - gradient).reshape(theta.shape)
+        gradient[:, 1:] = -(slope + 2 * flat[:, 1:] * spread)
+        whole = gradient.reshape(theta.shape)
         if self.rows > 1:
             whole = whole - whole.mean(axis=1, keepdims=True)
-        return value, whole
+        return -float((shares * slopes.value).sum()), whole
+
+    def gradients(self, points: Floats, ridge: float) -> Floats:
+        shares = self.shares(None)
+        return np.stack([self.loss(point[None], shares, ridge)[1][0] for point in points])
+
+    def score_squares(self, theta: Floats) -> Floats:
+        scores = self.report_scores(theta)
+        return scores.T @ scores
 
     def report_scores(self, theta: Floats) -> Floats:
         """Derivatives of each report's log-likelihood by the parameters of two classes (1 x (1 + d)), n x (1 + d)."""
@@ -208,56 +222,3 @@ class CollapsedLikelihood:
         slope = slopes.by_mean * (self.features.mean - self.centre)
         slope += 2 * slopes.by_variance * self.features.variance * theta[0, 1:]
         return np.column_stack([slopes.by_mean if self.intercept else np.zeros_like(slopes.by_mean), slope])
-
-    # -- the maximum ---------------------------------------------------------------------------------
-
-    def fit(
-        self,
-        ridge: float,
-        weights: Floats | None = None,
-        *,
-        start: Floats | None = None,
-        tolerance: float = 1e-6,
-        max_iterations: int = 500,
-    ) -> Fit:
-        """Maximise by L-BFGS, in coordinates that make the curvature about one.
-
-        Parameters
-        ----------
-        ridge : float
-        weights : n x sets, optional
-            One set with equal weights unless given.
-        start : sets x rows x (1 + d), optional
-        tolerance : float
-            Of the gradient, relative to that of no parameters at all.
-        max_iterations : int
-        """
-        from scipy.optimize import minimize
-
-        told = self.features.mean
-        share = np.full((len(told), 1), 1 / len(told)) if weights is None else weights / weights.sum(axis=0)
-        shape = (share.shape[1], self.rows, told.shape[1] + 1)
-        curvature = self._label_curvature()
-        diagonal = curvature * np.concatenate([[1.0], self.spread])
-        diagonal += ridge * np.concatenate([[self.intercept_metric], self.metric])
-        scale = 1 / np.sqrt(np.maximum(diagonal, 1e-12 * diagonal.max()))
-
-        def evaluate(point: Floats) -> tuple[float, Floats]:
-            value, gradient = self.loss(point.reshape(shape) * scale, share, ridge)
-            return value, (gradient * scale).ravel()
-
-        first = np.zeros(shape) if start is None else start / scale
-        options = {"maxiter": max_iterations, "maxfun": 2 * max_iterations, "maxcor": 12, "ftol": 0.0}
-        # In these coordinates a gradient of g leaves about g^2 / 2 of log-likelihood to gain.
-        options["gtol"] = tolerance
-        found = minimize(evaluate, first.ravel(), jac=True, method="L-BFGS-B", options=options)
-        theta: Floats = found.x.reshape(shape) * scale
-        if self.rows > 1:
-            theta = theta - theta.mean(axis=1, keepdims=True)
-        return Fit(theta, float(found.fun), int(found.nit), bool(np.abs(found.jac).max() <= 10 * tolerance))
-
-    def _label_curvature(self) -> float:
-        """The curvature of the log-likelihood by a logit, where all logits are zero: what label noise leaves of 1/4."""
-        told = self.label_likelihood
-        centred = told / told.mean(axis=1, keepdims=True) - 1
-        return max(float((centred**2).mean() / told.shape[1]), _LEAST_CURVATURE)

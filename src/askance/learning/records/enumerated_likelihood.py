@@ -20,12 +20,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from askance.arrays import Floats
+from askance.arrays import Floats, Integers
 from askance.errors import InvalidInput
 from askance.solvers.newton import Local, maximise
 from askance.solvers.softmax import about_average, posterior
 
-Codes = NDArray[np.int64]
+Codes = Integers
 
 LARGEST_TABLE = 20_000_000  # distinct reports x feature vectors
 LARGEST_JOINT = 256  # feature vectors for which a learned prior is joint
@@ -52,12 +52,24 @@ class EnumeratedFit:
     converged: bool
 
 
+class DistinctReports(NamedTuple):
+    """Reports of whole records, each once, and how often it came: R x (d + 1) codes, the label's last, and R counts."""
+
+    cells: Codes
+    counts: Floats
+
+
+def distinct_reports(codes: Codes, label_codes: Codes) -> DistinctReports:
+    """Count reports (n x d, and n) that are the same."""
+    cells, counts = np.unique(np.column_stack([codes, label_codes]), axis=0, return_counts=True)
+    return DistinctReports(cells, counts.astype(float))
+
+
 def fit_enumerated(
     values: Sequence[Floats],
     matrices: Sequence[Floats],
-    codes: Codes,
+    reports: DistinctReports,
     label_matrix: Floats,
-    label_codes: Codes,
     *,
     prior: str | Floats | Sequence[Floats] = "learned",
     penalty: Floats | float = 0.0,
@@ -72,11 +84,10 @@ def fit_enumerated(
         What the true states of each coordinate stand for.
     matrices : d arrays, O_j x K_j
         P(report | truth) of each coordinate.
-    codes : n x d
-        Reports: row numbers of the matrices.
+    reports : DistinctReports
+        Row numbers of the matrices, that of the label's last.
     label_matrix : O x C
         P(label report | class).
-    label_codes : n
     prior : "learned", "joint", "factorised", M probabilities, or d arrays of K_j probabilities
         "learned" is joint where there are at most 256 feature vectors and 20 records for each, and factorised
         otherwise. Probabilities are taken as known.
@@ -92,7 +103,7 @@ def fit_enumerated(
     InvalidInput
         Where there are too many feature vectors to enumerate.
     """
-    cells, counts = _distinct(codes, label_codes)
+    cells, counts = reports
     possible = math.prod(len(v) for v in values)
     if len(cells) * possible > LARGEST_TABLE:
         raise InvalidInput(
@@ -255,12 +266,6 @@ def _every_combination(values: Sequence[NDArray[np.generic]]) -> Floats:
     """All combinations of one value of each coordinate, the last one running fastest."""
     grids = np.meshgrid(*values, indexing="ij")
     return np.column_stack([grid.ravel() for grid in grids]).astype(float)
-
-
-def _distinct(codes: Codes, label_codes: Codes) -> tuple[Codes, Floats]:
-    """Distinct reports (label last), and how often each came."""
-    rows, counts = np.unique(np.column_stack([codes, label_codes]), axis=0, return_counts=True)
-    return rows, counts.astype(float)
 
 
 def _prior_family(

@@ -20,24 +20,16 @@ class JointLikelihood(CollapsedLikelihood):
     Parameters are those of ``CollapsedLikelihood``.
     """
 
-    @classmethod
-    def of(cls, likelihood: CollapsedLikelihood) -> "JointLikelihood":
-        """The same reports, with correlated logits."""
-        return likelihood.changed(cls)
-
     def log_likelihood(self, theta: Floats) -> Floats:
         """Of each report, n x sets."""
         return np.column_stack([self._slopes_at(one).value for one in theta])
 
-    def loss(self, theta: Floats, weights: Floats, ridge: float) -> tuple[float, Floats]:
-        """Minus the penalised mean log-likelihood, summed over sets, and its gradient."""
-        theta = theta - theta.mean(axis=1, keepdims=True)
-        penalty = ridge * np.concatenate([[self.intercept_metric if self.intercept else 0.0], self.metric])
-        value, gradient = 0.5 * float((penalty * theta**2).sum()), penalty * theta
-        for one, weight, into in zip(theta, weights.T, gradient, strict=True):
+    def data_loss(self, theta: Floats, shares: Floats) -> tuple[float, Floats]:
+        value, gradient = 0.0, np.zeros_like(theta)
+        for one, share, into in zip(theta, shares.T, gradient, strict=True):
             slopes = self._slopes_at(one)
-            value -= float(weight @ slopes.value)
-            slope = self._pulled(one, weight[:, None] * slopes.by_mean, weight[:, None] * slopes.by_covariance)
+            value -= float(share @ slopes.value)
+            slope = self._pulled(one, share[:, None] * slopes.by_mean, share[:, None] * slopes.by_covariance)
             into[1:] -= slope
             into[0] += slope.sum(axis=0)
         return value, gradient

@@ -19,7 +19,7 @@ from askance.channels.attributes.coordinate_law import FiniteCoordinate
 from askance.channels.attributes.feature_channel import FeatureChannel
 from askance.channels.attributes.noise_law import Law, NoiseCoordinate
 from askance.errors import InvalidInput
-from askance.learning.records.prior import BLOCK, NormalPrior, learned_states, state_shares
+from askance.learning.records.prior import BLOCK, NormalPrior, ReportsInMemory, SeenReports, learned_states
 
 
 class Moments(NamedTuple):
@@ -135,12 +135,15 @@ class FeaturePosterior:
     @classmethod
     def fitted(cls, channel: FeatureChannel, reports: NDArray[Any], prior: Any) -> "FeaturePosterior":
         """Learn the prior from reports (codes of finite coordinates, numbers of others), or take a given one."""
+        return cls.learned(channel, ReportsInMemory(reports), prior)
+
+    @classmethod
+    def learned(cls, channel: FeatureChannel, seen: SeenReports, prior: Any) -> "FeaturePosterior":
+        """The same from what was seen of the reports, wherever they are."""
         _refuse_other_width(prior, channel.width)
-        groups = []
-        for law, columns in channel.groups:
-            block = reports if len(columns) == reports.shape[1] else reports[:, columns]
-            groups.append((_group(law, block, prior, columns), columns))
-        return cls(channel.width, tuple(groups))
+        return cls(
+            channel.width, tuple((_group(law, seen, prior, columns), columns) for law, columns in channel.groups)
+        )
 
     @classmethod
     def restored(cls, channel: FeatureChannel, priors: Sequence[dict[str, Floats]]) -> "FeaturePosterior":
@@ -177,7 +180,7 @@ class FeaturePosterior:
         return Reliability(*whole)
 
 
-def _group(law: Law, block: NDArray[Any], prior: Any, columns: NDArray[np.intp]) -> GroupPosterior:
+def _group(law: Law, seen: SeenReports, prior: Any, columns: NDArray[np.intp]) -> GroupPosterior:
     width = len(columns)
     given = None if isinstance(prior, str) else prior
     if law.is_finite:
@@ -190,11 +193,12 @@ def _group(law: Law, block: NDArray[Any], prior: Any, columns: NDArray[np.intp])
             raise InvalidInput(
                 "prior='gaussian' for a coordinate of finitely many states", "'learned', 'flat' or marginals"
             )
-        return FinitePosterior(law, learned_states(state_shares(block, states), law))
+        return FinitePosterior(law, learned_states(seen.shares(columns, states), law))
     if given is not None:
         return NoisePosterior(law, _given_normal(given, columns))
-    normal = NormalPrior.flat(width) if prior == "flat" else NormalPrior.learned(block, law.variance)
-    return NoisePosterior(law, normal)
+    if prior == "flat":
+        return NoisePosterior(law, NormalPrior.flat(width))
+    return NoisePosterior(law, NormalPrior.learned(*seen.moments(columns), law.variance))
 
 
 def _refuse_other_width(prior: Any, width: int) -> None:

@@ -5,7 +5,7 @@ a normal law with the moments that the reports imply.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,10 @@ from askance.arrays import Floats
 from askance.channels.attributes.coordinate_law import FiniteCoordinate
 from askance.solvers.simplex import mixture_proportions
 
-BLOCK = 4096  # rows whose codes are widened to places in a table at a time
-_LEAST_VARIANCE = 1e-6  # of a learned normal prior, as a share of the reports' variance
+BLOCK = 4096  # rows whose codes are widened to places in a table at a time: these stay in the cache
+# Of a learned normal prior, as a share of the reports' variance: reports that vary no more than their noise leave
+# nothing, and a prior of no width at all could not be told from a constant.
+_LEAST_VARIANCE = 1e-6
 
 
 def water_filling(shares: Floats, stay: float, spread: float) -> Floats:
@@ -52,7 +54,7 @@ def water_filling(shares: Floats, stay: float, spread: float) -> Floats:
     return filled
 
 
-def state_shares(codes: NDArray[Any], states: int) -> Floats:
+def state_counts(codes: NDArray[Any], states: int) -> Floats:
     """How often each state was reported, for each of d columns of codes: d x K."""
     width = codes.shape[1]
     first = states * np.arange(width)
@@ -60,8 +62,7 @@ def state_shares(codes: NDArray[Any], states: int) -> Floats:
     for start in range(0, len(codes), BLOCK):
         cells = codes[start : start + BLOCK].astype(np.intp) + first
         counts += np.bincount(cells.ravel(), minlength=states * width)
-    shares: Floats = counts.reshape(width, states) / len(codes)
-    return shares
+    return counts.reshape(width, states)
 
 
 def learned_states(shares: Floats, law: FiniteCoordinate) -> Floats:
@@ -95,9 +96,36 @@ class NormalPrior:
         return cls(np.zeros(width), np.full(width, np.inf))
 
     @classmethod
-    def learned(cls, reports: Floats, noise_variance: float) -> "NormalPrior":
+    def learned(cls, mean: Floats, variance: Floats, noise_variance: float) -> "NormalPrior":
         """The reports' own moments, less the noise."""
-        mean = reports.mean(axis=0)
-        spread = column_variances(reports, mean)
-        least = _LEAST_VARIANCE * np.maximum(spread, np.finfo(float).tiny)
-        return cls(mean, np.maximum(spread - noise_variance, least))
+        least = _LEAST_VARIANCE * np.maximum(variance, np.finfo(float).tiny)
+        return cls(mean, np.maximum(variance - noise_variance, least))
+
+
+class SeenReports(Protocol):
+    """What a prior is learned from: the reports of some attributes, each alone."""
+
+    def shares(self, columns: NDArray[np.intp], states: int) -> Floats:
+        """How often each state of finite attributes was reported, attributes x states."""
+
+    def moments(self, columns: NDArray[np.intp]) -> tuple[Floats, Floats]:
+        """Mean and variance of the reports of attributes with noise."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReportsInMemory:
+    """Reports as a table: codes of finite attributes, numbers of others, n x d."""
+
+    table: NDArray[Any]
+
+    def _block(self, columns: NDArray[np.intp]) -> NDArray[Any]:
+        return self.table if len(columns) == self.table.shape[1] else self.table[:, columns]
+
+    def shares(self, columns: NDArray[np.intp], states: int) -> Floats:
+        shares: Floats = state_counts(self._block(columns), states) / len(self.table)
+        return shares
+
+    def moments(self, columns: NDArray[np.intp]) -> tuple[Floats, Floats]:
+        block = self._block(columns)
+        mean = block.mean(axis=0)
+        return mean, column_variances(block, mean)

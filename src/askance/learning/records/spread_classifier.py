@@ -32,6 +32,7 @@ from askance.learning.records.reading import (
     read_records,
     released_records,
 )
+from askance.learning.records.record_data import RecordData, RecordsInMemory
 from askance.learning.records.sampling_fit import sampling_em_with
 from askance.learning.records.softmax_normal import expected_probabilities
 from askance.learning.records.spread_figures import coefficients_figure, ridge_figure
@@ -198,19 +199,18 @@ class SpreadClassifier(LinearClassifier):
             )
 
     def _fit_records(self, problem: SpreadProblem, records: SpreadRecords, channel: RowChannel) -> Self:
-        posterior = problem.posterior(records)
-        self.channel_ = channel.for_width(records.features.width)
-        self.guarantee_ = self.channel_.guarantee
-        self.classes_ = class_array(records.label.classes)
-        self.n_reports_ = len(records.label_codes)
-        self.prior_ = posterior.priors()
+        data = RecordsInMemory.of(records, self.prior)
+        self._keep_data(data, channel)
         if self.base_estimator is not None:
-            return self._fit_base(problem, records, posterior)
-        result = problem.fit(records, posterior)
-        for note in result.notes if result.method != "sampling" else ():
-            warnings.warn(note, AskanceWarning, stacklevel=3)
-        self._keep(result, records)
-        return self
+            return self._fit_base(problem, data)
+        return self._keep(problem.fit(data), data)
+
+    def _keep_data(self, data: RecordData, channel: RowChannel) -> None:
+        self.channel_ = channel.for_width(data.features.width)
+        self.guarantee_ = self.channel_.guarantee
+        self.classes_ = class_array(data.label.classes)
+        self.n_reports_ = data.rows
+        self.prior_ = data.posterior.priors()
 
     def _problem(self) -> SpreadProblem:
         ridge = checked_ridge(self.ridge)
@@ -245,11 +245,11 @@ class SpreadClassifier(LinearClassifier):
             return self.random_state
         return np.random.default_rng(check_random_state(self.random_state).randint(1 << 31))
 
-    def _fit_base(self, problem: SpreadProblem, records: SpreadRecords, posterior: FeaturePosterior) -> Self:
+    def _fit_base(self, problem: SpreadProblem, data: RecordsInMemory) -> Self:
         learner = sampling_em_with(
             self.base_estimator,
-            posterior_draw(posterior, records.reports),
-            records.label_likelihood,
+            posterior_draw(data.posterior, data.records.reports),
+            data.records.label_likelihood,
             rng=np.random.default_rng(problem.rng),
             samples=problem.samples,
             rounds=problem.rounds,
@@ -258,12 +258,14 @@ class SpreadClassifier(LinearClassifier):
         self.method_, self.n_iter_ = "sampling", problem.rounds
         return self
 
-    def _keep(self, result: SpreadResult, records: SpreadRecords) -> None:
+    def _keep(self, result: SpreadResult, data: RecordData) -> Self:
+        for note in result.notes if result.method != "sampling" else ():
+            warnings.warn(note, AskanceWarning, stacklevel=4)
         first = 0 if self.fit_intercept else 1
         rows = max(len(result.theta) - 1, 1)
         self._keep_rows(result.theta, intercept=True)
         self.parameters_ = result.parameters.reshape(rows, -1)[:, first:].ravel()
-        self.parameter_names_ = parameter_names(records.label.classes, feature_names(self), self.fit_intercept)
+        self.parameter_names_ = parameter_names(data.label.classes, feature_names(self), self.fit_intercept)
         self.covariance_ = result.covariance
         self.covariance_note_ = result.covariance_note
         self.method_ = result.method
@@ -274,6 +276,7 @@ class SpreadClassifier(LinearClassifier):
         self.converged_ = result.converged
         self.notes_ = result.notes
         self.cv_results_ = result.trials
+        return self
 
     # -- using the model -----------------------------------------------------------------------------
 

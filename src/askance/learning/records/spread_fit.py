@@ -2,19 +2,21 @@
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from askance.arrays import Floats
 from askance.errors import InvalidInput
-from askance.learning.records.collapsed_likelihood import CollapsedLikelihood
 from askance.learning.records.covariance import MOST_PARAMETERS, sandwich
-from askance.learning.records.joint_likelihood import JointLikelihood
-from askance.learning.records.posterior import FeaturePosterior, Moments
-from askance.learning.records.reading import SpreadRecords
+from askance.learning.records.enumerated_likelihood import DistinctReports, fit_enumerated
+from askance.learning.records.logit_objective import LogitObjective
+from askance.learning.records.posterior_draws import posterior_draw
+from askance.learning.records.record_data import RecordData, RecordsInMemory
+from askance.learning.records.sampling_fit import sampling_em
 from askance.learning.records.spectral_fit import PrincipalScores
-from askance.learning.records.validation import RIDGES, Choice, Table, Trial, choose, fold_weights
+from askance.learning.records.validation import RIDGES, Choice, Table, Trial, choose
 from askance.solvers.simplex import mixture_proportions
 from askance.solvers.softmax import symmetric
 
@@ -26,7 +28,6 @@ _PRECISE, _NEAR = 1e-6, 1e-4  # tolerances of the last fit
 _MOSTLY = 0.6  # share of the features' variance in the scores
 _MANY_ROWS = 10  # for each attribute
 _ROWS_FOR_EACH = 10  # parameter, below which a ridge is asked for
-_HARDLY = 0.02  # of the mean variance of attributes that share a law
 _BITES = 0.02  # share of a parameter's curvature that is the ridge's, above which its standard error would mislead
 
 
@@ -73,21 +74,16 @@ class SpreadProblem:
     max_iterations: int
     rng: np.random.Generator | None
 
-    def posterior(self, records: SpreadRecords) -> FeaturePosterior:
-        """Every coordinate's truth given its report."""
-        return FeaturePosterior.fitted(records.features, records.reports, self.prior)
-
-    def fit(self, records: SpreadRecords, posterior: FeaturePosterior) -> SpreadResult:
+    def fit(self, data: RecordData) -> SpreadResult:
         """Fit by the method that was asked for, or that fits best."""
         method = self.method
-        if method == "auto" and _few_states(records):
+        if method == "auto" and _few_states(data):
             method = "enumerate"
         if method == "enumerate":
-            return _enumerated(self, records, posterior)
-        run = _Run.of(self, records, posterior)
+            return _enumerated(self, data)
         if method == "sampling":
-            return _sampled(self, records, posterior, run)
-        return run.best(method)
+            return _sampled(self, data)
+        return _Run(self, data).best(method)
 
     def chosen_ridge(self, run: "_Run") -> tuple[float, Choice | None]:
         """The ridge that was asked for, or the collapsed likelihood's choice."""
@@ -102,18 +98,20 @@ class _Run:
     """One fit under way."""
 
     problem: SpreadProblem
-    records: SpreadRecords
-    posterior: FeaturePosterior
-    features: Moments
-    collapsed: CollapsedLikelihood
-    _made: dict[str, tuple[CollapsedLikelihood, PrincipalScores | None]] = field(default_factory=dict)
+    data: RecordData
 
-    @classmethod
-    def of(cls, problem: SpreadProblem, records: SpreadRecords, posterior: FeaturePosterior) -> "_Run":
-        features = posterior.moments(records.reports)
-        metric = unit_metric(posterior, features)
-        collapsed = CollapsedLikelihood(features, records.label_likelihood, metric, problem.intercept)
-        return cls(problem, records, posterior, features, collapsed)
+    @cached_property
+    def collapsed(self) -> LogitObjective:
+        return self.data.collapsed(self.problem.intercept)
+
+    @cached_property
+    def spectral(self) -> tuple[LogitObjective, PrincipalScores]:
+        if not self._has_variances:
+            raise InvalidInput(
+                "method='spectral' and a flat prior of numbers with noise",
+                "prior='learned', or a normal one: directions are told from noise by how much the truth varies",
+            )
+        return self.data.spectral(self.problem.intercept)
 
     def best(self, method: str) -> SpreadResult:
         asked = self.problem.ridge
@@ -133,50 +131,29 @@ class _Run:
 
         Their covariance is then known well, and ignoring it costs more than the rest of the features is worth.
         """
-        rows, width = self.features.mean.shape
         if not self._has_variances:
             return ("collapsed",)
-        scores = self._likelihood("spectral")[1]
-        enough = scores is not None and scores.captured >= _MOSTLY and rows >= _MANY_ROWS * width
+        enough = self.spectral[1].captured >= _MOSTLY and self.data.rows >= _MANY_ROWS * self.data.features.width
         return ("spectral",) if enough else ("spectral", "collapsed")
 
     def choice(self, methods: tuple[str, ...]) -> Choice:
-        rows = len(self.records.label_codes)
-        folds = min(self.problem.folds, rows)
-        candidates = {name: self._likelihood(name)[0] for name in methods}
-        return choose(candidates, fold_weights(rows, folds, self.problem.rng), RIDGES)
-
-    def _likelihood(self, method: str) -> tuple[CollapsedLikelihood, PrincipalScores | None]:
-        if method not in self._made:
-            self._made[method] = (self.collapsed, None) if method == "collapsed" else self._spectral()
-        return self._made[method]
+        folds = min(self.problem.folds, self.data.rows)
+        candidates = {name: self.collapsed if name == "collapsed" else self.spectral[0] for name in methods}
+        return choose(candidates, self.data.fold_weights(folds, self.problem.rng), RIDGES)
 
     @property
     def _has_variances(self) -> bool:
         """Whether the prior says how much every attribute varies; a flat one of numbers does not."""
-        return bool(np.isfinite(self.posterior.reliability().variance).all())
-
-    def _spectral(self) -> tuple[CollapsedLikelihood, PrincipalScores]:
-        if not self._has_variances:
-            raise InvalidInput(
-                "method='spectral' and a flat prior of numbers with noise",
-                "prior='learned', or a normal one: directions are told from noise by how much the truth varies",
-            )
-        scores = PrincipalScores.fitted(self.features.mean, self.posterior.reliability())
-        moments = scores.scores(self.features.mean)
-        size = float(moments.mean.var(axis=0).mean() + moments.variance.mean())
-        metric = np.full(moments.mean.shape[1], size)
-        return CollapsedLikelihood(moments, self.records.label_likelihood, metric, self.problem.intercept), scores
+        return bool(np.isfinite(self.data.posterior.reliability().variance).all())
 
     def _unpenalised(self) -> SpreadResult | None:
         """The fit without ridge, where reports determine it well: its intervals mean what they say."""
-        rows, width = self.features.mean.shape
-        parameters = max(len(self.records.label.classes) - 1, 1) * (width + self.problem.intercept)
-        if _ROWS_FOR_EACH * parameters > rows or parameters > MOST_PARAMETERS:
+        matrix, counts = self.data.label.matrix, self.data.label_counts
+        parameters = max(matrix.shape[1] - 1, 1) * (self.data.features.width + self.problem.intercept)
+        if _ROWS_FOR_EACH * parameters > self.data.rows or parameters > MOST_PARAMETERS:
             return None
         result = self._fitted("collapsed", 0.0)
-        counts = np.bincount(self.records.label_codes, minlength=len(self.records.label.matrix)).astype(float)
-        law = self.records.label.matrix @ mixture_proportions(self.records.label.matrix, counts)
+        law = matrix @ mixture_proportions(matrix, counts)
         nothing = float(counts @ np.log(np.maximum(law, 1e-300)))
         ratio = 2 * ((result.log_likelihood or 0.0) - nothing)
         # Of a likelihood ratio, as much as there are parameters is chance (van Houwelingen & le Cessie 1990).
@@ -184,18 +161,17 @@ class _Run:
         return result if usable and ratio > 0 and (ratio - parameters) / ratio >= _WELL_DETERMINED else None
 
     def _fitted(self, method: str, ridge: float, trial: Trial | None = None) -> SpreadResult:
-        likelihood, scores = self._likelihood(method)
+        likelihood, scores = (self.collapsed, None) if method == "collapsed" else self.spectral
         start = None if trial is None else trial.theta[None]
         # Standard errors want the maximum itself; where there are none, a hundredth of one is near enough.
-        precise = likelihood.rows * (likelihood.features.mean.shape[1] + 1) <= MOST_PARAMETERS
+        precise = likelihood.rows * (likelihood.width + 1) <= MOST_PARAMETERS
         tolerance = _PRECISE if precise else _NEAR
         most = self.problem.max_iterations
         found = likelihood.fit(ridge, start=start, tolerance=tolerance, max_iterations=most)
         if likelihood.rows > 1:
-            likelihood = JointLikelihood.of(likelihood)
+            likelihood = likelihood.joint()
             found = likelihood.fit(ridge, start=found.theta, tolerance=tolerance, max_iterations=most)
         theta = found.theta[0]
-        value = float(likelihood.log_likelihood(found.theta).sum())
         covariance, why = None, "spectral: directions come from the same reports, and what they leave out biases"
         if method == "collapsed":
             covariance, why = _covariance(likelihood, theta, ridge)
@@ -211,7 +187,7 @@ class _Run:
             ridge,
             found.iterations,
             found.converged,
-            value,
+            likelihood.total(theta),
             covariance,
             why,
             notes=notes,
@@ -235,23 +211,7 @@ def _averaged(results: list[SpreadResult], table: Table) -> SpreadResult:
     )
 
 
-def unit_metric(posterior: FeaturePosterior, features: Moments) -> Floats:
-    """The variance of every true attribute: ridges are then free of units.
-
-    One that hardly varies counts for a little more than that: pixels of the border should not become free.
-    """
-    reliability = posterior.reliability()
-    variance = reliability.variance
-    if not np.all(np.isfinite(variance)):  # flat priors have none
-        variance = np.where(np.isfinite(variance), variance, features.mean.var(axis=0))
-    metric = np.empty(posterior.width)
-    for _, columns in posterior.groups:
-        mean = float(variance[columns].mean())
-        metric[columns] = variance[columns] + _HARDLY * mean if mean > 0 else 1.0
-    return metric
-
-
-def _covariance(likelihood: CollapsedLikelihood, theta: Floats, ridge: float) -> tuple[Floats | None, str]:
+def _covariance(likelihood: LogitObjective, theta: Floats, ridge: float) -> tuple[Floats | None, str]:
     """The covariance of the free parameters at the origin, or why there is none."""
     rows, width = max(likelihood.rows - 1, 1), theta.shape[1]
     if rows * width > MOST_PARAMETERS:
@@ -275,34 +235,35 @@ def _covariance(likelihood: CollapsedLikelihood, theta: Floats, ridge: float) ->
     return covariance, ""
 
 
-def _few_states(records: SpreadRecords) -> bool:
-    laws = records.features.laws
-    finite = [law for law in laws if law.is_finite]
-    return len(finite) == len(laws) and math.prod(len(law.values) for law in finite) <= _FEW_VECTORS
+def _few_states(data: RecordData) -> bool:
+    finite = [law for law in data.features.laws if law.is_finite]
+    return data.features.is_finite and math.prod(len(law.values) for law in finite) <= _FEW_VECTORS
 
 
-def _enumerated(problem: SpreadProblem, records: SpreadRecords, posterior: FeaturePosterior) -> SpreadResult:
+def _enumerated(problem: SpreadProblem, data: RecordData) -> SpreadResult:
     """The exact likelihood of few discrete coordinates; without ridge where the reports determine it."""
-    if not records.features.is_finite:
+    if not data.features.is_finite:
         raise InvalidInput("method='enumerate' for numbers with added noise", "attributes of finitely many states")
+    reports = data.distinct()
     if not problem.ridge:
-        result = _exact(problem, records)
-        rows, parameters = len(records.label_codes), result.parameters.size
-        determined = result.converged and result.covariance is not None and rows >= _ROWS_FOR_EACH * parameters
-        if determined or problem.ridge is not None:
+        result = _exact(problem, data, reports)
+        determined = result.converged and result.covariance is not None
+        if problem.ridge is not None or (determined and data.rows >= _ROWS_FOR_EACH * result.parameters.size):
             return result
-    run = _Run.of(problem, records, posterior)
+    run = _Run(problem, data)
     ridge, choice = problem.chosen_ridge(run)
-    return replace(_exact(problem, records, ridge, run.collapsed), trials=choice.table if choice else None)
+    return replace(_exact(problem, data, reports, ridge, run.collapsed), trials=choice.table if choice else None)
 
 
 def _exact(
-    problem: SpreadProblem, records: SpreadRecords, ridge: float = 0.0, likelihood: CollapsedLikelihood | None = None
+    problem: SpreadProblem,
+    data: RecordData,
+    reports: DistinctReports,
+    ridge: float = 0.0,
+    likelihood: LogitObjective | None = None,
 ) -> SpreadResult:
     """Enumerate, penalised as the collapsed likelihood is."""
-    from askance.learning.records.enumerated_likelihood import fit_enumerated
-
-    laws = [law for law in records.features.laws if law.is_finite]
+    laws = [law for law in data.features.laws if law.is_finite]
     values = [law.values.astype(float) for law in laws]
     prior = problem.prior
     if isinstance(prior, str) and prior == "flat":
@@ -311,13 +272,12 @@ def _exact(
         prior = [np.asarray(one, dtype=float) for one in prior]
     centre, penalty = np.zeros(len(values)), np.zeros(problem.intercept + len(values))
     if likelihood is not None:
-        centre, penalty = likelihood.centre, len(records.label_codes) * ridge * likelihood.penalties
+        centre, penalty = likelihood.centre, data.rows * ridge * likelihood.penalties
     found = fit_enumerated(
         [one - middle for one, middle in zip(values, centre, strict=True)],
         [law.matrix for law in laws],
-        records.reports.astype(np.int64),
-        records.label.matrix,
-        records.label_codes.astype(np.int64),
+        reports,
+        data.label.matrix,
         prior=prior,
         penalty=penalty,
         intercept=problem.intercept,
@@ -348,19 +308,20 @@ def _at_origin(free: Floats, centre: Floats, intercept: bool) -> Floats:
     return free if len(free) == 1 else symmetric(free)
 
 
-def _sampled(problem: SpreadProblem, records: SpreadRecords, posterior: FeaturePosterior, run: _Run) -> SpreadResult:
+def _sampled(problem: SpreadProblem, data: RecordData) -> SpreadResult:
     """The paper's importance sampling, at the ridge that was asked for or that the collapsed likelihood chooses."""
-    from askance.learning.records.posterior_draws import posterior_draw
-    from askance.learning.records.sampling_fit import sampling_em
-
+    if not isinstance(data, RecordsInMemory):
+        raise InvalidInput(
+            "method='sampling' of records in parts", "records in memory: every one of them is drawn anew"
+        )
+    run = _Run(problem, data)
     ridge, choice = problem.chosen_ridge(run)
-    rows = len(records.label_codes)
     likelihood = run.collapsed
     found = sampling_em(
-        posterior_draw(posterior, records.reports),
-        records.label_likelihood,
+        posterior_draw(data.posterior, data.records.reports),
+        data.records.label_likelihood,
         rng=np.random.default_rng(problem.rng),
-        penalty=rows * ridge * likelihood.penalties,
+        penalty=data.rows * ridge * likelihood.penalties,
         samples=problem.samples,
         rounds=problem.rounds,
         intercept=problem.intercept,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from askance.arrays import Floats
-from askance.learning.records.collapsed_likelihood import CollapsedLikelihood
+from askance.learning.records.logit_objective import HeldOut, LogitObjective
 
 Table = dict[str, list[Any]]
 
@@ -32,26 +32,25 @@ class Trial:
     ----------
     method : str
     ridge : float
-    held_out : array, n
-        Log-likelihood of each label report, by the fit that did not see it.
+    held_out : HeldOut
+        Log-likelihood of label reports, by the fits that did not see them.
     theta : rows x (1 + d)
         The average of the folds' parameters.
     """
 
     method: str
     ridge: float
-    held_out: Floats
+    held_out: HeldOut
     theta: Floats
 
     @property
     def log_likelihood(self) -> float:
         """Of a held-out report."""
-        return float(self.held_out.mean())
+        return self.held_out.mean
 
     def behind(self, other: "Trial") -> tuple[float, float]:
         """By how much another trial is better, and the standard error of that."""
-        difference = other.held_out - self.held_out
-        return float(difference.mean()), float(difference.std() / np.sqrt(len(difference)))
+        return self.held_out.behind(other.held_out)
 
     def keeps_up(self, other: "Trial", errors: float) -> bool:
         """Whether it is behind another trial by at most so many standard errors."""
@@ -89,9 +88,7 @@ def fold_weights(rows: int, folds: int, rng: np.random.Generator | None = None) 
     return weights
 
 
-def choose(
-    candidates: Mapping[str, CollapsedLikelihood], weights: Floats, ridges: tuple[float, ...] = RIDGES
-) -> Choice:
+def choose(candidates: Mapping[str, LogitObjective], weights: Floats, ridges: tuple[float, ...] = RIDGES) -> Choice:
     """Take the methods that keep up with the best, each with its strongest ridge that is as good as its best.
 
     Held-out likelihoods of few noisy reports hardly tell ridges apart; among equals the strongest is the safest. The
@@ -117,12 +114,11 @@ def _best(trials: Sequence[Trial]) -> Trial:
 
 
 def _path(
-    method: str, likelihood: CollapsedLikelihood, weights: Floats, ridges: Sequence[float], rival: Trial | None
+    method: str, likelihood: LogitObjective, weights: Floats, ridges: Sequence[float], rival: Trial | None
 ) -> list[Trial]:
     """Trials of one method, from the strongest ridge down, as long as it gets better or might."""
     rough = likelihood.roughly()
-    unseen = 1 - weights
-    tolerance = _TOLERANCE / np.sqrt(len(weights))
+    tolerance = _TOLERANCE / np.sqrt(likelihood.reports)
     trials: list[Trial] = []
     theta, steep = None, False
     for number, ridge in enumerate(sorted(ridges, reverse=True)):
@@ -130,8 +126,7 @@ def _path(
             steep = False
             continue
         theta = rough.fit(ridge, weights, start=theta, tolerance=tolerance).theta
-        held_out = (rough.log_likelihood(theta) * unseen).sum(axis=1)
-        trials.append(Trial(method, ridge, held_out, theta.mean(axis=0)))
+        trials.append(Trial(method, ridge, rough.held_out(theta, weights), theta.mean(axis=0)))
         if len(trials) == 1:
             continue
         best = _best(trials)
