@@ -209,6 +209,20 @@ def constant_answers(folder: Path) -> pa.Table:
     return table
 
 
+def hidden_records(path: Path, parts: int, rows: int = 600) -> ask.Release:
+    """Reports of records of two attributes and a label, in several files."""
+    rng = np.random.default_rng(8)
+    channel = ask.RowChannel(ask.StateFlip(3, 0.1, dim=2), ask.Warner(0.9))
+    X = rng.integers(0, 3, (rows, 2))
+    reports, labels = channel.simulate((X, np.where(X[:, 0] + rng.normal(size=rows) > 1, "yes", "no")), rng)
+    header = Header((Question("x", channel.features), Question("y", channel.label)), ())
+    path.mkdir()
+    for number, some in enumerate(np.array_split(np.arange(rows), parts)):
+        table = {"x": channel.features.store(channel.features.encode_reports(reports[some])), "y": labels[some]}
+        ask.Release.from_table(table, header).write(path / f"{number}.parquet")
+    return ask.read_release(path)
+
+
 class EngineLaws:
     """What holds for every engine, on real workers."""
 
@@ -239,6 +253,15 @@ class EngineLaws:
         expected = LocalEngine().reduce(statistic, source)
         assert found.rows == expected.rows
         np.testing.assert_allclose(found.second, expected.second, rtol=1e-12)
+
+    @pytest.mark.parametrize("options", [{"method": "enumerate"}, {"method": "collapsed", "ridge": 0.5}])
+    def test_hidden_records_are_fitted_where_they_are(self, engine, tmp_path, options):
+        release = hidden_records(tmp_path / "release", 3)
+        here = ask.SpreadClassifier(**options).fit_release(release)
+        there = ask.SpreadClassifier(**options).fit_release(str(tmp_path / "release"), engine)
+        # Ridges of the intercept are estimated from some pairs of records in memory, and from all of them by sums.
+        np.testing.assert_allclose(there.parameters_, here.parameters_, atol=1e-3 if there.ridge_ else 1e-9)
+        assert there.n_reports_ == here.n_reports_
 
     def test_a_release_without_rows_is_refused(self, engine, tmp_path):
         empty = ask.Release.from_table(survey().slice(0, 0), HEADER).write(tmp_path / "empty.parquet")

@@ -5,6 +5,18 @@ import pyarrow as pa
 
 import askance as ask
 from askance.learning.numbers.second_moments import HiddenOutcome, HiddenRows, ScoreProducts, SecondMoments
+from askance.learning.records.collapsed_likelihood import CollapsedLikelihood
+from askance.learning.records.posterior import FeaturePosterior
+from askance.learning.records.record_sums import (
+    BatchLikelihood,
+    CountDistinct,
+    CountReports,
+    HeldOutDifference,
+    LossAt,
+    MeanProducts,
+    ScoresAt,
+    packed,
+)
 from askance.learning.totals.even_risk import EvenRisk
 from askance.learning.totals.user_losses import as_loss
 from askance.statistics.base import Records
@@ -54,6 +66,35 @@ ROW = ask.PrivateRow({"a": (0, 1), "b": (0, 1), "c": (0, 1)}, 4.0)
 NUMBER = ask.PrivateNumber(0, 1, 2.0)
 OUTCOME = HiddenOutcome(NUMBER, (0.0, 0.0, 0.5), (1.0, 1.0, 0.5))
 
+FLIPS = ask.StateFlip(3, 0.2, dim=2)
+MIXED = ask.RowChannel([ask.StateFlip(2, 0.1), ask.GaussianNoise(0.5)]).features
+
+
+def some_hidden_records(channel):
+    """Records packed as fits to hidden records sum them: reports, label report, fold of three."""
+
+    def made(rows, seed=0, weighted=True):
+        rng = np.random.default_rng(seed)
+        truth = rng.integers(0, 2, (rows, 2)).astype(float)
+        reports = channel.codes_and_numbers(channel.simulate(truth, rng) if rows else truth)
+        return packed(reports, rng.integers(0, 2, rows).astype(np.uint8), (np.arange(rows) % 3).astype(np.uint8))
+
+    return made
+
+
+def batch_likelihood(classes=2):
+    """The likelihood of records of two attributes, of which nothing but priors is known."""
+    known = {"metric": np.ones(2), "intercept": True, "centre": np.full(2, 0.5), "spread": np.ones(2)}
+    frame = CollapsedLikelihood.without_reports(classes, **known, intercept_metric=1.0)
+    frame = frame if classes == 2 else frame.joint()
+    return BatchLikelihood(FeaturePosterior.learned(FLIPS, None, "flat"), stochastic(2, classes), frame)
+
+
+def some_theta(sets, classes=2):
+    theta = np.random.default_rng(5).normal(size=(sets, 1 if classes == 2 else classes, 3))
+    return theta if classes == 2 else theta - theta.mean(axis=1, keepdims=True)
+
+
 # Every statistic of the package, in its variants, and what makes a batch for it of (rows, seed, weighted).
 EXAMPLES = {
     "frequencies": (ReportFrequencies(4), some_records),
@@ -71,6 +112,24 @@ EXAMPLES = {
     "moments of rows": (SecondMoments(HiddenRows(ROW)), some_numbers(ROW)),
     "moments of an outcome": (SecondMoments(OUTCOME), some_numbers(NUMBER)),
     "score products of rows": (ScoreProducts(HiddenRows(ROW), np.arange(4.0)), some_numbers(ROW)),
+    "reports of hidden records": (CountReports(FLIPS, 2, 3, np.zeros(2)), some_hidden_records(FLIPS)),
+    "reports of hidden numbers": (CountReports(MIXED, 2, 3, np.full(2, 0.5)), some_hidden_records(MIXED)),
+    "distinct records": (CountDistinct(2), some_hidden_records(FLIPS)),
+    "products of posterior means": (MeanProducts(batch_likelihood().posterior, np.ones(2)), some_hidden_records(FLIPS)),
+    "spread loss": (LossAt(batch_likelihood(), some_theta(1), np.ones(1), False), some_hidden_records(FLIPS)),
+    "spread loss of folds": (
+        LossAt(batch_likelihood(), some_theta(3), np.ones(3), True), some_hidden_records(FLIPS),
+    ),
+    "spread loss of three classes": (
+        LossAt(batch_likelihood(3), some_theta(2, 3), np.ones(2), False), some_hidden_records(FLIPS),
+    ),
+    "spread scores": (ScoresAt(batch_likelihood(), some_theta(1)[0]), some_hidden_records(FLIPS)),
+    "spread scores of three classes": (ScoresAt(batch_likelihood(3), some_theta(1, 3)[0]), some_hidden_records(FLIPS)),
+    "held-out likelihood": (HeldOutDifference(((batch_likelihood(), some_theta(3)),)), some_hidden_records(FLIPS)),
+    "held-out difference": (
+        HeldOutDifference(((batch_likelihood(), some_theta(3)), (batch_likelihood(), 2 * some_theta(3)))),
+        some_hidden_records(FLIPS),
+    ),
     "score products of an outcome": (ScoreProducts(OUTCOME, np.arange(4.0)), some_numbers(NUMBER)),
 }  # fmt: skip
 

@@ -83,6 +83,15 @@ class CollapsedLikelihood(LogitObjective):
         vars(self).update(centre=centre, spread=column_variances(mean, middle))
         vars(self).update(intercept_metric=1 / max(self._typical_direction(), _TINY))
 
+    @classmethod
+    def without_reports(cls, classes: int, **known: Any) -> Self:
+        """A likelihood of no reports, of which metric, intercept, centre, spread and intercept_metric are known."""
+        width = len(known["metric"])
+        none = Moments(np.empty((0, width)), np.empty((0, width)))
+        frame = object.__new__(cls)
+        vars(frame).update(known, features=none, label_likelihood=np.empty((0, classes)), rough=False)
+        return frame
+
     def _typical_direction(self) -> float:
         """The variance along a principal direction, weighted by itself and measured by the metric: sum l^2 / sum l.
 

@@ -132,8 +132,12 @@ class LogitObjective(ABC):
         if self.rows > 1:
             theta = theta - theta.mean(axis=1, keepdims=True)
         value, gradient = self.data_loss(theta, shares)
-        penalty = ridge * np.concatenate([[self.intercept_metric if self.intercept else 0.0], self.metric])
+        penalty = self.penalty(ridge)
         return value + 0.5 * float((penalty * theta**2).sum()), gradient + penalty * theta
+
+    def penalty(self, ridge: float) -> Floats:
+        """What squares of the parameters are multiplied by, 1 + d; an intercept that is none has zero."""
+        return ridge * np.concatenate([[self.intercept_metric if self.intercept else 0.0], self.metric])
 
     def fit(
         self,

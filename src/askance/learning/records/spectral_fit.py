@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from askance.arrays import Floats
+from askance.arrays import Flags, Floats
 from askance.learning.records.posterior import Moments, Reliability
 
 MOST_SCORES = 100
@@ -51,37 +51,79 @@ class PrincipalScores:
     def fitted(cls, mean: Floats, reliability: Reliability, most: int = MOST_SCORES) -> "PrincipalScores":
         """Find the directions that stand out of the noise."""
         rows, width = mean.shape
+        units = _NoiseUnits.of(reliability, rows)
+        middle = mean.mean(axis=0)
+        # Half the precision is plenty for directions that are estimated from noise, and takes half the time.
+        whitened = np.subtract(mean, middle, out=np.empty(mean.shape, np.float32), casting="same_kind")
+        whitened *= units.weight.astype(np.float32)
+        return cls._above_noise(*_principal(whitened, min(most, rows - 1, width)), middle, units, rows)
+
+    @classmethod
+    def of_covariance(
+        cls, middle: Floats, covariance: Floats, rows: int, reliability: Reliability, most: int = MOST_SCORES
+    ) -> "PrincipalScores":
+        """The same from mean and covariance of the posterior means."""
+        units = _NoiseUnits.of(reliability, rows)
+        values, vectors = np.linalg.eigh(covariance * np.outer(units.weight, units.weight))
+        number = min(most, rows - 1, len(middle))
+        level, axes = np.maximum(values[::-1][:number], 0.0), vectors[:, ::-1][:, :number].T
+        return cls._above_noise(level, axes, middle, units, rows)
+
+    @classmethod
+    def _above_noise(
+        cls, level: Floats, axes: Floats, middle: Floats, units: "_NoiseUnits", rows: int
+    ) -> "PrincipalScores":
+        ratio = int(units.varies.sum()) / rows
+        kept = np.flatnonzero(level > (1 + np.sqrt(ratio)) ** 2)
+        kept = kept if len(kept) else np.arange(1)
+        spike, cosine = _spikes(level[kept], ratio)
+        signal = np.maximum((spike - 1) * cosine, 1e-6)
+        captured = float(signal.sum()) / max(units.whole, 1e-300)
+        return cls(axes[kept] / np.sqrt(units.noise), units.loadings, middle, signal / (1 + signal), captured)
+
+    def scores(self, mean: Floats) -> Moments:
+        """Posterior mean and variance of the scores, from posterior means of the coordinates."""
+        map_to = self._map_to
+        return Moments(mean @ map_to - self.centre @ map_to, self.shrinkage[None])
+
+    def covariance(self, of_means: Floats) -> Floats:
+        """The covariance of the scores' posterior means, from that of the coordinates' posterior means."""
+        return self._map_to.T @ of_means @ self._map_to
+
+    @property
+    def _map_to(self) -> Floats:
+        return (self.directions * self.loadings).T * self.shrinkage
+
+    def coefficients(self, theta: Floats) -> Floats:
+        """Turn parameters of scores (rows x (1 + k)) into those of features (rows x (1 + d)), at the origin."""
+        weights = theta[:, 1:] @ self.directions
+        return np.column_stack([theta[:, 0] - weights @ self.centre, weights])
+
+
+@dataclass(frozen=True, eq=False)
+class _NoiseUnits:
+    """The coordinates in units of their noise: which vary at all, their noise, and what whitens posterior means.
+
+    ``whole`` is the variance of all of them in these units.
+    """
+
+    varies: Flags
+    noise: Floats
+    weight: Floats
+    loadings: Floats
+    whole: float
+
+    @classmethod
+    def of(cls, reliability: Reliability, rows: int) -> "_NoiseUnits":
         _, variance, share = reliability
         varies = np.isfinite(variance) & (variance > 1e-9 * np.max(np.where(np.isfinite(variance), variance, 0.0)))
         # A variance that chance could have made is none: coordinates of pure noise only blur the directions.
         varies &= share > (1 - share) * _CHANCE * np.sqrt(2 / rows)
         safe = np.where(varies, share, 1.0)
         noise = np.where(varies, np.maximum(variance * (1 - safe) / safe, _LEAST_NOISE * variance), 1.0)
-        weight = np.where(varies, 1 / (safe * np.sqrt(noise)), 0.0)
-        middle = mean.mean(axis=0)
-        # Half the precision is plenty for directions that are estimated from noise, and takes half the time.
-        whitened = np.subtract(mean, middle, out=np.empty(mean.shape, np.float32), casting="same_kind")
-        whitened *= weight.astype(np.float32)
-        level, axes = _principal(whitened, min(most, rows - 1, width))
-        ratio = int(varies.sum()) / rows
-        kept = np.flatnonzero(level > (1 + np.sqrt(ratio)) ** 2)
-        kept = kept if len(kept) else np.arange(1)
-        spike, cosine = _spikes(level[kept], ratio)
-        signal = np.maximum((spike - 1) * cosine, 1e-6)
-        root = np.sqrt(noise)
-        whole = float((np.where(varies, variance, 0.0) / noise).sum())
         loadings = np.where(varies, 1 / safe, 0.0)
-        return cls(axes[kept] / root, loadings, middle, signal / (1 + signal), float(signal.sum()) / max(whole, 1e-300))
-
-    def scores(self, mean: Floats) -> Moments:
-        """Posterior mean and variance of the scores, from posterior means of the coordinates."""
-        map_to = (self.directions * self.loadings).T * self.shrinkage
-        return Moments(mean @ map_to - self.centre @ map_to, self.shrinkage[None])
-
-    def coefficients(self, theta: Floats) -> Floats:
-        """Turn parameters of scores (rows x (1 + k)) into those of features (rows x (1 + d)), at the origin."""
-        weights = theta[:, 1:] @ self.directions
-        return np.column_stack([theta[:, 0] - weights @ self.centre, weights])
+        whole = float((np.where(varies, variance, 0.0) / noise).sum())
+        return cls(varies, noise, np.where(varies, 1 / (safe * np.sqrt(noise)), 0.0), loadings, whole)
 
 
 def _spikes(level: Floats, ratio: float) -> tuple[Floats, Floats]:
