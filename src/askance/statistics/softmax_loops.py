@@ -37,11 +37,11 @@ def differentiate(logits, codes, table, weights, marginal, score, curvature):  #
         for k in range(free):
             prior[k] = 1.0 if logits[i, k] == top else math.exp(logits[i, k] - top)
             power += prior[k]
-        told = table[codes[i]]
+        row = table[codes[i]]
         if marginal:
-            evidence = told[0] * reference
+            evidence = row[0] * reference
             for k in range(free):
-                after[k] = told[k + 1] * prior[k]
+                after[k] = row[k + 1] * prior[k]
                 evidence += after[k]
             evidence = max(evidence, _SMALLEST)
             objective = math.log(evidence / power)
@@ -51,8 +51,8 @@ def differentiate(logits, codes, table, weights, marginal, score, curvature):  #
         else:
             objective = -top - math.log(power)
             for k in range(free):
-                objective += told[k + 1] * logits[i, k]
-                after[k] = told[k + 1]
+                objective += row[k + 1] * logits[i, k]
+                after[k] = row[k + 1]
                 prior[k] /= power
         weight = weights[i] if weighted else 1.0
         total += weight * objective

@@ -16,8 +16,8 @@ def fit_regions(
     method: str = "hybrid",
     structure: str = "node",
     passes: int | None = None,
-    seed: int | None = None,
     command: str = "",
+    seed: int | None = None,
 ) -> FitResult:
     """Learn a tagger from a release of regions.
 

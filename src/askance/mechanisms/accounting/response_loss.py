@@ -106,7 +106,7 @@ def channel_loss(channel: Any) -> PrivacyLoss:
     >>> channel_loss(Warner(0.75)).kind, channel_loss(PrivateNumber(0, 10, epsilon=1.0)).kind
     ('channel', 'level')
     """
-    if isinstance(channel, FiniteLaw):
+    if isinstance(channel, FiniteLaw):  # not a method of the channel: losses are worked out above channels
         return ChannelLoss(channel)
     designs = getattr(channel, "designs", None)
     if designs is not None:  # everybody is asked under one of them

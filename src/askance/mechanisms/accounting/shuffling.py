@@ -63,6 +63,7 @@ def shuffled(channel: FiniteLaw, n: int, delta: float) -> Guarantee:
     if not (isinstance(delta, int | float) and 0 < delta < 1):
         raise InvalidInput(f"delta={delta!r}", "a number above 0 and below 1", "Small ones protect: 1e-6, say.")
     local = channel.guarantee.epsilon
+    # The public door: the blanket is worked out from the matrix of one finite channel.
     if not isinstance(channel, FiniteLaw) or not math.isfinite(local):
         raise InvalidInput(
             f"{channel!r}"[:200],

@@ -62,7 +62,7 @@ def reconstruct(channel: RowChannel | FeatureChannel, X: Any, *, prior: Any = "l
     from askance.learning.records.posterior import FeaturePosterior
 
     rows = as_rows(X)
-    features = channel.features if isinstance(channel, RowChannel) else channel
+    features = channel.features if isinstance(channel, RowChannel) else channel  # the public door
     wide = features.for_width(rows.shape[1])
     reports = wide.codes_and_numbers(rows)
     return FeaturePosterior.fitted(wide, reports, prior).moments(reports).mean
@@ -110,7 +110,7 @@ def reconstruction(channel: RowChannel, X: Any, y: Any, *, prior: Any = "learned
 
 
 def _labels(channel: RowChannel, y: Any) -> NDArray[Any]:
-    if not isinstance(channel, RowChannel):
+    if not isinstance(channel, RowChannel):  # the public door: whatever a user hands in
         raise InvalidInput(f"a {type(channel).__name__} as channel", "a RowChannel: features and label")
     if channel.label is not None:
         channel.label.encode_reports(y)  # refuses what is no report
