@@ -112,13 +112,6 @@ class TestFigure:
 
 
 class TestSummary:
-    def test_privacy_among_the_facts_of_old_callers_is_the_privacy(self):
-        old = Summary("t", facts=(("privacy", "epsilon 1"), ("reports", "3"), ("privacy", "epsilon 2")))
-        assert old.privacy == "epsilon 1; epsilon 2"
-        assert old.facts == (("reports", "3"),)
-        assert str(old).splitlines() == ["t", "reports: 3", "privacy: epsilon 1; epsilon 2"]
-        assert replace(old, title="u").privacy == old.privacy
-
     def test_privacy_comes_last_of_the_facts(self):
         assert str(_summary(notes=())).splitlines()[-1] == "privacy: epsilon 1"
         assert [*_summary().to_dict()["facts"]] == [EVIL, "privacy"]

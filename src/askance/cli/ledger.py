@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from askance.cli.options import Json, Overwrite, Quiet
+from askance.cli.options import Json, Overwrite, Quiet, check_targets, out_option
 
 ledger = typer.Typer(
     name="ledger", help="Make and read budgets of privacy.", no_args_is_help=True, add_completion=False
@@ -74,21 +74,23 @@ def show(
 @ledger.command("receipt")
 def receipt(
     path: Annotated[Path, typer.Argument(metavar="LEDGER", help="The ledger.")],
-    out: Annotated[Path, typer.Option(help="The receipt to write (JSON). Keep it where the ledger is not.")],
+    out: Annotated[Path, out_option("The receipt to write (JSON). Keep it where the ledger is not.")],
     overwrite: Overwrite = False,
+    as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Write down the head of a ledger: askance ledger show --receipt then notices a file that was set back."""
     import json
 
-    from askance.cli.output import say
+    from askance.cli.output import print_json, say
     from askance.files.atomic import written_whole
-    from askance.files.targets import check_target
     from askance.mechanisms.ledger import Ledger
 
-    check_target(out, overwrite=overwrite, inputs=(path,))
+    check_targets(out, overwrite=overwrite, inputs=[path])
     made = Ledger(path).receipt()
     with written_whole(out) as file:
         file.write_text(json.dumps(made.to_dict(), indent=2) + "\n", encoding="utf-8")
+    if as_json:
+        print_json(made.to_dict() | {"written": [str(out)]})
     if not quiet:
         say(f"{out}: {made.events} events of {made.data_set}, head {made.head[:16]}")

@@ -35,8 +35,7 @@ class Summary:
     notes : tuple of str
         Warnings that belong to these numbers.
     privacy : str
-        How well the people behind the numbers are protected; shown after the facts. A fact of the name "privacy" is
-        taken for it.
+        How well the people behind the numbers are protected; shown after the facts.
 
     Examples
     --------
@@ -55,12 +54,6 @@ class Summary:
     facts: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
     privacy: str = ""
-
-    def __post_init__(self) -> None:
-        among_facts = [text for name, text in self.facts if name == "privacy"]
-        if among_facts:
-            object.__setattr__(self, "facts", tuple(fact for fact in self.facts if fact[0] != "privacy"))
-            object.__setattr__(self, "privacy", self.privacy or "; ".join(among_facts))
 
     def to_frame(self) -> Any:
         """Return the table as a pandas DataFrame, with a row for each name."""

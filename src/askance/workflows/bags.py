@@ -89,4 +89,4 @@ def fit_bags(
         "guarantee": None if guarantee is None else guarantee.to_dict(),
         "remarks": remarks,
     }
-    return model_result(model, summary, account, guarantee, remarks=remarks, command=command)
+    return model_result(model, summary, account, remarks=remarks, command=command)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from askance.channels.guarantee import Guarantee
 from askance.files.targets import write_text
 from askance.learning.face.estimator import Estimator
 from askance.reports.estimator_report import EstimatorReport
@@ -61,18 +60,16 @@ def question_result(report: Report | NumberReport, model: Any) -> FitResult:
 
 
 def model_result(
-    model: Any,
+    model: Estimator,
     summary: Summary,
     account: dict[str, Any],
-    guarantee: Guarantee | None,
     *,
     remarks: Sequence[str] = (),
     text: str = "",
     command: str = "",
 ) -> FitResult:
     """Return the result of a fit whose model speaks for itself; ``text`` is its summary if not given."""
-    figures = model.figures() if isinstance(model, Estimator) else ()
     report = EstimatorReport(
-        summary.title, summary, type(model).__name__, guarantee, figures=figures, how_to_repeat=command
+        summary.title, summary, type(model).__name__, model.guarantee_, figures=model.figures(), how_to_repeat=command
     )
     return FitResult(model, text or str(summary), account, report, tuple(remarks))

@@ -64,4 +64,4 @@ def fit_mean_operator(
         "guarantee": release.guarantee.to_dict(),
         "remarks": remarks,
     }
-    return model_result(model, summary, account, release.guarantee, remarks=remarks, command=command)
+    return model_result(model, summary, account, remarks=remarks, command=command)

@@ -42,7 +42,7 @@ def analyse_records(opened: OpenReports, command: str = "") -> FitResult:
     title = f"A linear classifier of clean records, from reports on {opened.asked.name!r} and its label"
     text = "\n".join([title, *(["", str(summary), ""] if few else []), *_lines(facts)])
     shown = summary if few else replace(summary, names=(), values=NO_ESTIMATES)
-    return model_result(model, shown, account, guarantee, remarks=remarks, text=text, command=command)
+    return model_result(model, shown, account, remarks=remarks, text=text, command=command)
 
 
 def _fitted(reports: RowReports, ridge: str | float) -> SpreadClassifier:

@@ -54,4 +54,4 @@ def fit_regions(
         "features": len(model.feature_names_),
         "history": model.history_,
     }
-    return model_result(model, model.summary(), account, model.guarantee_, command=command)
+    return model_result(model, model.summary(), account, command=command)

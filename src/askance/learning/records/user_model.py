@@ -69,9 +69,9 @@ class SpreadFit:
 
     def summary(self, level: float = 0.95) -> Summary:
         """Return estimates, standard errors, z, p and intervals as a table."""
-        facts = (("reports", f"{self.n_reports}"), ("privacy", self.privacy))
+        facts = (("reports", f"{self.n_reports}"),)
         title = "Parameters of the model of the truth"
-        return summarise(title, self.names, self.parameters, self.covariance, level, facts, self.notes)
+        return summarise(title, self.names, self.parameters, self.covariance, level, facts, self.notes, self.privacy)
 
 
 def fit_spread(
