@@ -193,7 +193,7 @@ def test_large_data_are_started_from_a_look_and_solved_whole(monkeypatch):
 
     X, y = people(n=6_000, classes=3)
     whole = [ask.MeanOperatorClassifier().fit(X, labels) for labels in (y, y == "b")]
-    monkeypatch.setattr(public_features, "_LOOK_ROWS", 500)
+    monkeypatch.setattr(public_features, "_SAMPLE_ROWS", 500)
     monkeypatch.setattr(public_features, "_PART_ROWS", 256)
     for labels, expected in zip((y, y == "b"), whole, strict=True):
         again = ask.MeanOperatorClassifier().fit(X, labels)

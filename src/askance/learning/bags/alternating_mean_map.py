@@ -43,8 +43,8 @@ def consistent_labels(scores: Floats, starts: Integers, counts: Integers) -> Int
     from scipy.optimize import linear_sum_assignment
 
     labels = np.empty(len(scores), dtype=np.int64)
-    for bag, told in enumerate(counts):
-        slots = np.repeat(np.arange(scores.shape[1]), told)
+    for bag, wanted in enumerate(counts):
+        slots = np.repeat(np.arange(scores.shape[1]), wanted)
         rows, columns = linear_sum_assignment(scores[starts[bag] : starts[bag + 1]][:, slots], maximize=True)
         labels[starts[bag] + rows] = slots[columns]
     return labels

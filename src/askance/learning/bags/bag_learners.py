@@ -1,7 +1,7 @@
 """Any scikit-learn model as a learner from bags: which bag a row came from, or labels that the counts suggest.
 
-Both are cross-fitted, out of bag or out of fold, since a flexible model repeats what it was told; and both are then
-calibrated by the likelihood of the bags: sum_i log sum_k p(k | x_i) P(bag_i | k).
+Both are cross-fitted, out of bag or out of fold, since a flexible model repeats the labels that it saw; and both are
+then calibrated by the likelihood of the bags: sum_i log sum_k p(k | x_i) P(bag_i | k).
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from askance.solvers.em import class_probabilities, weight_argument
 from askance.solvers.softmax import posterior
 
 _FLOOR = 5e-3  # a flexible model's probabilities of exactly 0 and 1 are not meant
-_FOLDS = 5
+_FOLDS = 5  # scikit-learn's default
 
 
 class CrossFit(NamedTuple):
@@ -66,8 +66,8 @@ def cross_fit_labels(base: Any, X: Any, labels: Floats) -> CrossFit:
         model = base.fit(X, _targets(labels))
         return CrossFit(model, _finite_rows(_as_shares(model.oob_prediction_, labels.shape[1])))
     held_out = np.empty_like(labels)
-    for told, hidden in KFold(_FOLDS).split(labels):
-        part = _fit_soft(clone(base), X[told], labels[told])
+    for seen, hidden in KFold(_FOLDS).split(labels):
+        part = _fit_soft(clone(base), X[seen], labels[seen])
         held_out[hidden] = class_shares(part, X[hidden], labels.shape[1])
     return CrossFit(_fit_soft(clone(base), X, labels), held_out)
 
@@ -120,8 +120,8 @@ def calibrate(probabilities: Floats, likelihood: Floats) -> Calibration:
 
     def loss(parameters: Floats) -> float:
         made = _calibrated(logs, parameters[0], np.concatenate([[0.0], parameters[1:]]))
-        told = -float(np.log(np.maximum((made * likelihood).sum(axis=1), 1e-300)).sum())
-        return told + 0.5 * float((parameters[0] - 1) ** 2 + (parameters[1:] ** 2).sum())
+        unlikely = -float(np.log(np.maximum((made * likelihood).sum(axis=1), 1e-300)).sum())
+        return unlikely + 0.5 * float((parameters[0] - 1) ** 2 + (parameters[1:] ** 2).sum())
 
     start = np.concatenate([[1.0], np.zeros(logs.shape[1] - 1)])
     found = minimize(loss, start, method="L-BFGS-B").x
@@ -152,7 +152,7 @@ def _as_shares(predicted: Floats, classes: int) -> Floats:
 
 
 def _finite_rows(held_out: Floats) -> Floats:
-    """Rows that every tree saw are told the mean of the others."""
+    """Give rows that every tree saw the mean of the others."""
     seen = np.isfinite(held_out).all(axis=1) & (held_out.sum(axis=1) > 0)
     return np.where(seen[:, None], held_out, held_out[seen].mean(axis=0) if seen.any() else 1 / held_out.shape[1])
 
@@ -164,6 +164,6 @@ def _fit_soft(model: Any, X: Any, labels: Floats) -> Any:
         return model.fit(X, _targets(labels))
     rows, classes = labels.shape
     weight = labels.T.ravel()
-    told = weight > 0
-    copies, codes = np.tile(np.arange(rows), classes)[told], np.repeat(np.arange(classes), rows)[told]
-    return model.fit(X[copies], codes, **{weight_argument(model): weight[told]})
+    possible = weight > 0
+    copies, codes = np.tile(np.arange(rows), classes)[possible], np.repeat(np.arange(classes), rows)[possible]
+    return model.fit(X[copies], codes, **{weight_argument(model): weight[possible]})

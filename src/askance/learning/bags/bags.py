@@ -13,7 +13,7 @@ from askance.solvers.simplex import project_to_simplex, whole_counts
 
 _ROUNDED = 0.011  # proportions are often printed with two digits: so far from one may their sum be
 _BEYOND = 10.0  # standard deviations of noise, by which no proportion leaves [0, 1]: once in a million for Laplace's
-_SAME = 1e-8
+_SAME = 1e-8  # relative to the largest singular value: the root of a double's precision, about
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class Bags:
         The bags' names, sorted.
     classes : tuple of labels
     proportions : array, bags x K
-        As they were told; with noise they need not lie between 0 and 1.
+        As they were given; with noise they need not lie between 0 and 1.
     noise : array, bags x K x K, optional
         The covariance of each bag's proportions about the true ones.
     """
@@ -56,8 +56,8 @@ class Bags:
 
     @property
     def shares(self) -> Floats:
-        """The nearest proportions that are some: what is told, without noise."""
-        return np.array([project_to_simplex(row) for row in self.proportions])
+        """The nearest proportions that lie between 0 and 1 and sum to one: noise may have carried them off."""
+        return nearest_shares(self.proportions)
 
     @property
     def counts(self) -> Integers:
@@ -105,6 +105,11 @@ class Bags:
         )
 
 
+def nearest_shares(proportions: Floats) -> Floats:
+    """Return the nearest proportions, bags x K, that lie between 0 and 1 and sum to one."""
+    return np.array([project_to_simplex(row) for row in proportions])
+
+
 def read_bags(bags: Any, proportions: Any, classes: Sequence[Label] | None, noise: Any, rows: int) -> Bags:
     """Check bags and proportions, whatever they come as.
 
@@ -122,22 +127,22 @@ def read_bags(bags: Any, proportions: Any, classes: Sequence[Label] | None, nois
 
     Examples
     --------
-    >>> told = read_bags(["b", "a", "b"], {"a": 1.0, "b": 0.5}, ("no", "yes"), None, 3)
-    >>> told.counts
+    >>> known = read_bags(["b", "a", "b"], {"a": 1.0, "b": 0.5}, ("no", "yes"), None, 3)
+    >>> known.counts
     array([[0, 1],
            [1, 1]])
     """
     codes, names = bag_codes(bags, rows)
-    table, told = _by_bag(proportions, names, "proportions")
+    table, named = _by_bag(proportions, names, "proportions")
     shares = _shares(table, names)
-    labels = as_labels(classes if classes is not None else (told or range(shares.shape[1])), "classes")
+    labels = as_labels(classes if classes is not None else (named or range(shares.shape[1])), "classes")
     if len(labels) != shares.shape[1]:
         raise InvalidInput(
             f"proportions of {shares.shape[1]} classes, and the classes {listed(labels)}", "one column for each class"
         )
-    spread = _noise(noise, names, told or labels)
-    if classes is not None and told:
-        columns = _places(labels, told, "proportions")
+    spread = _noise(noise, names, named or labels)
+    if classes is not None and named:
+        columns = _places(labels, named, "proportions")
         shares = shares[:, columns]
         spread = None if spread is None else spread[:, columns][:, :, columns]
     _check_shares(shares, names, spread)
@@ -238,11 +243,11 @@ def _check_shares(shares: Floats, names: tuple[Any, ...], noise: Floats | None) 
         )
 
 
-def _places(labels: tuple[Label, ...], told: tuple[Label, ...], what: str) -> list[int]:
+def _places(labels: tuple[Label, ...], named: tuple[Label, ...], what: str) -> list[int]:
     """Where the classes are among those that a table names."""
-    if set(told) != set(labels):
-        raise InvalidInput(f"{what} of {listed(told)}", f"the classes {listed(labels)}")
-    return [told.index(label) for label in labels]
+    if set(named) != set(labels):
+        raise InvalidInput(f"{what} of {listed(named)}", f"the classes {listed(labels)}")
+    return [named.index(label) for label in labels]
 
 
 def _noise(noise: Any, names: tuple[Any, ...], labels: tuple[Label, ...]) -> Floats | None:
@@ -252,9 +257,9 @@ def _noise(noise: Any, names: tuple[Any, ...], labels: tuple[Label, ...]) -> Flo
     if isinstance(noise, str | bool | np.bool_) or (np.isscalar(noise) and not np.isfinite(noise)):
         raise InvalidInput(f"noise={noise!r}", "a variance, or variances by bag")
     everywhere = np.isscalar(noise)
-    table, told = (np.full(len(names), float(noise)), ()) if everywhere else _by_bag(noise, names, "noise")
-    if told and table.ndim == 2:
-        table = table[:, _places(labels, told, "noise")]
+    table, named = (np.full(len(names), float(noise)), ()) if everywhere else _by_bag(noise, names, "noise")
+    if named and table.ndim == 2:
+        table = table[:, _places(labels, named, "noise")]
     if table.ndim == 3:
         if table.shape[1:] != (classes, classes):
             raise InvalidInput(f"noise of shape {table.shape}", f"bags x {classes} x {classes}")

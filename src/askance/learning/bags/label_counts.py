@@ -12,7 +12,7 @@ import numpy as np
 from askance.arrays import Floats, Integers
 from askance.learning.bags.label_counts_loops import condition_bags
 
-LARGEST_TABLE = 4_000_000  # cells of the dynamic programme of a bag; a larger bag is tilted only
+LARGEST_TABLE = 4_000_000  # cells of the dynamic programme of a bag, 32 MB; a larger bag is tilted only
 
 
 class BagLabels(NamedTuple):

@@ -19,7 +19,7 @@ def condition_bags(logits, starts, counts, largest_table, conditioned, log_likel
         for k in range(classes):
             present += counts[bag, k] > 0
         order = order[:present]
-        told = counts[bag][order]
+        wanted = counts[bag][order]
         chosen = np.empty((last - first, present))
         normaliser = 0.0
         for i in range(first, last):
@@ -29,12 +29,12 @@ def condition_bags(logits, starts, counts, largest_table, conditioned, log_likel
             for k in range(present):
                 chosen[i - first, k] = logits[i, order[k]]
         tilted = np.empty_like(chosen)
-        value = _tilt(chosen, told, tilted) - normaliser
+        value = _tilt(chosen, wanted, tilted) - normaliser
         cells = float(last - first)
         for k in range(1, present):
-            cells *= told[k] + 1
+            cells *= wanted[k] + 1
         if present > 1 and cells <= largest_table:
-            value += math.log(_condition(tilted, told[1:], chosen))
+            value += math.log(_condition(tilted, wanted[1:], chosen))
             tilted = chosen
         for i in range(first, last):
             for k in range(present):

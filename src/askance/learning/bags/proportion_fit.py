@@ -19,7 +19,8 @@ from askance.statistics.row_blocks import with_intercept
 
 _PER_ROW = (1e-3, 1e-2, 1e-1)  # ridges tried by mean maps: times rows and the features' total variance
 _ALTERNATING = (1e-3, 5e-3)  # the same for fits to labels of their own making
-_LOGIT_VARIANCES = (1.0, 3.0, 10.0)  # of a row's logit before seeing the bags: ridges tried by the evidence
+# Of a row's logit before seeing the bags, a standard deviation of odds of 3 to 24 to one: ridges tried by the evidence.
+_LOGIT_VARIANCES = (1.0, 3.0, 10.0)
 
 
 @dataclass(frozen=True)

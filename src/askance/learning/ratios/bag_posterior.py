@@ -3,7 +3,7 @@
 For each of several folds, two models learn from the rows outside it: a softmax by the likelihood of the bags, and a
 classifier that tells which group of bags a row came from, whose probabilities are unmixed to classes by the bags'
 proportions. Held-out rows decide how the two are combined and calibrated (``bag_softmax``), and what
-a class looks like through the models' eyes (``prior_shift``). New rows are judged by every fold's
+a class looks like through the models' eyes (``prior_shift``). New rows pass through every fold's
 models: exactly as held-out rows were, never by a model that knows more.
 """
 
@@ -16,24 +16,26 @@ import numpy as np
 
 from askance.arrays import Floats, Integers
 from askance.errors import InvalidInput, Unidentifiable
+from askance.learning.bags.bags import nearest_shares
 from askance.learning.ratios.bag_softmax import Stack, best_bag_softmax, fit_stack, linear_logits, log_posterior
 from askance.learning.ratios.class_spread import tangent
 from askance.learning.ratios.forest import Forest, grow_forest
 from askance.learning.ratios.kernel_functions import Standard
-from askance.learning.ratios.posterior_table import PosteriorTable, nearest_shares
+from askance.learning.ratios.posterior_table import PosteriorTable
 from askance.learning.ratios.prior_shift import estimate_shifted_ratios, shifted_ratios
 from askance.learning.ratios.ratio_model import ALIKE, RatioEstimate
 from askance.solvers.simplex import project_to_simplex
 
 _FLOOR = 5e-3  # a flexible model's probabilities of exactly 0 and 1 are not meant
-_FEW_ROWS, _FOLDS_OF_FEW, _FOLDS = 1000, 10, 5
-_TREES = 200  # in all folds together
+_FEW_ROWS, _FOLDS_OF_FEW, _FOLDS = 1000, 10, 5  # below 1,000 rows a model misses those that are held out
+_TREES = 200  # in all folds together: 20 or 40 in each
 _ENOUGH = 50_000  # rows that models learn from; all rows are used for calibration and class means
-_ROWS_PER_TREE = 20_000
+_ROWS_PER_TREE = 20_000  # a tree of more takes longer, and is averaged with others anyway
 _FINE = 3  # groups of bags for each class, at most
 _UNSEEN = 1e-6  # a difference of classes' mean scores that is rounding error
-_UNTOLD = 0.25  # a standard error, by the training rows alone, of ratios that can hardly be told
-_SHOWN = 1000  # rows that stand for a new group when this is looked at
+# A standard error, by the training rows alone, at which an interval is as wide as all shares that there are.
+_HARDLY_KNOWN = 0.25
+_SHOWN = 1000  # training rows that stand for a new group when this is asked
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +151,7 @@ def fit_bag_posterior(
     codes : array, n
         The bag of each row, 0 to bags - 1.
     proportions : array, bags x K
-        As they were told; with noise they need not lie between 0 and 1.
+        As they were given; with noise they need not lie between 0 and 1.
     noise : array, bags x K x K, optional
         The covariance of each bag's proportions about the true ones.
     base_estimator : scikit-learn classifier, optional
@@ -168,7 +170,7 @@ def fit_bag_posterior(
             "Leave the class out or join it with another; method='mmd' does not need it.",
         )
     if noise is not None and not noise.any():
-        noise = None  # of known proportions, more can be told
+        noise = None  # of exact proportions more is known
     likelihood = (shares / overall)[codes]
     standard = Standard.of(X)
     rows = standard(X)
@@ -177,8 +179,8 @@ def fit_bag_posterior(
     linear = best_bag_softmax(rows[learn], likelihood[learn], fold[learn])
     group = _groups_of_bags(shares, sizes, rng)
     learners = [
-        _learn_groups(rows[told], group[codes[told]], int(group.max()) + 1, base_estimator, len(linear), rng)
-        for told in (learn[fold[learn] != f] for f in range(len(linear)))
+        _learn_groups(rows[seen], group[codes[seen]], int(group.max()) + 1, base_estimator, len(linear), rng)
+        for seen in (learn[fold[learn] != f] for f in range(len(linear)))
     ]
     unmixing = _unmixing(shares, sizes, overall, group)
     held_out = np.empty((2, len(rows), len(overall)))
@@ -195,7 +197,7 @@ def fit_bag_posterior(
 
 def _notes(found: RatioEstimate) -> tuple[str, ...]:
     """What to say of a group like the training rows."""
-    if np.diag(found.parts["training"]).max() < _UNTOLD**2:
+    if np.diag(found.parts["training"]).max() < _HARDLY_KNOWN**2:
         return ()
     return (ALIKE,)
 

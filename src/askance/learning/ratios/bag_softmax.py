@@ -67,11 +67,11 @@ def fit_bag_softmax(X: Floats, likelihood: Floats, ridge: float, start: Floats |
 
     def loss(flat: Floats) -> tuple[float, Floats]:
         theta = flat.reshape(shape)
-        told, by_logits = score_bags(linear_logits(X, theta), likelihood)
+        likely, by_logits = score_bags(linear_logits(X, theta), likelihood)
         pull = by_logits[:, 1:]
         centred = symmetric(theta[:, 1:])
         gradient = np.column_stack([pull.sum(axis=0), pull.T @ X - ridge * centred[1:]])
-        return 0.5 * ridge * float((centred**2).sum()) - told, -gradient.ravel()
+        return 0.5 * ridge * float((centred**2).sum()) - likely, -gradient.ravel()
 
     first = np.zeros(shape) if start is None else start
     found: Floats = minimize(loss, first.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 200}).x
@@ -140,10 +140,10 @@ def fit_stack(members: Floats, likelihood: Floats) -> Stack:
     tightness = np.concatenate([np.full(count, 1 / _SLOPE_VARIANCE), np.full(classes - 1, 1 / _OFFSET_VARIANCE)])
 
     def loss(flat: Floats) -> tuple[float, Floats]:
-        told, by_logits = score_bags(_stack(flat, count).logits(members), likelihood)
+        likely, by_logits = score_bags(_stack(flat, count).logits(members), likelihood)
         gradient = np.concatenate([np.tensordot(members, by_logits, axes=2), by_logits.sum(axis=0)[1:]])
         apart = flat - prior
-        return 0.5 * float(tightness @ apart**2) - told, tightness * apart - gradient
+        return 0.5 * float(tightness @ apart**2) - likely, tightness * apart - gradient
 
     bounds = [(0.0, None)] * count + [(None, None)] * (classes - 1)
     return _stack(minimize(loss, prior, jac=True, method="L-BFGS-B", bounds=bounds).x, count)

@@ -1,4 +1,4 @@
-"""The bandwidth of a kernel, by how well the bags' proportions are told from the other bags."""
+"""The bandwidth of a kernel, by how well the bags' proportions are estimated from the other bags."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from askance.learning.ratios.simplex_programme import nearest_mixture
 from askance.solvers.bag_means import class_means
 
 POWERS = tuple(range(-5, 6))  # of two, times the typical distance between rows
-_ROWS = 4000  # that are looked at
-_FEATURES = 128
-_FOLDS = 20
+_ROWS = 4000  # that a choice among eleven needs; every bandwidth takes a pass over them
+_FEATURES = 128  # whose kernel errs by 1 / sqrt(128), the same for every bandwidth
+_FOLDS = 20  # at most: with fewer bags each is left out alone
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def _losses(waves: NDArray[np.complex128], codes: Integers, half: NDArray[np.boo
         means, sizes = _means(waves, codes, bags)
         gram = means @ means.T
         squares = [
-            np.mean((_told_by(gram, sizes, proportions, others, bag) - proportions[bag]) ** 2)
+            np.mean((_estimated_by(gram, sizes, proportions, others, bag) - proportions[bag]) ** 2)
             for others, held_out in folds
             for bag in held_out.tolist()
         ]
@@ -110,14 +110,14 @@ def _losses(waves: NDArray[np.complex128], codes: Integers, half: NDArray[np.boo
         both = np.vstack([means, seen])
         gram = both @ both.T
         squares += [
-            np.mean((_told_by(gram, sizes, proportions, whole, bags + bag) - proportions[bag]) ** 2)
+            np.mean((_estimated_by(gram, sizes, proportions, whole, bags + bag) - proportions[bag]) ** 2)
             for bag in whole.tolist()
         ]
     return np.array(squares) if squares else np.zeros(2)
 
 
 def _folds(bags: int, proportions: Floats) -> Iterator[tuple[Integers, Integers]]:
-    """Bags to learn from and bags to be told; none at all if some fold leaves the classes untold."""
+    """Bags to learn from and bags to estimate; none at all if some fold does not tell the classes apart."""
     count = min(bags, _FOLDS)
     parts = [np.arange(first, bags, count) for first in range(count)]
     splits = [(np.setdiff1d(np.arange(bags), part), part) for part in parts]
@@ -132,7 +132,7 @@ def _tells_classes(proportions: Floats) -> bool:
     return bool(values[-1] > 1e-3 * values[0])
 
 
-def _told_by(gram: Floats, sizes: Floats, proportions: Floats, others: Integers, bag: int) -> Floats:
+def _estimated_by(gram: Floats, sizes: Floats, proportions: Floats, others: Integers, bag: int) -> Floats:
     mixing = class_means(np.eye(len(others)), sizes[others], proportions[others])
     return nearest_mixture(mixing @ gram[np.ix_(others, others)] @ mixing.T, mixing @ gram[others, bag])
 

@@ -22,7 +22,7 @@ class RatioDiagnosis:
     bags, rows, classes : int
         Of the training set.
     rank : int
-        Of the proportions; as many as classes, or ratios could not be told.
+        Of the proportions; as many as classes, or nothing tells the ratios.
     condition : float
         The proportions' largest singular value over their smallest: 1 for pure bags of equal number.
     bag_separation : float

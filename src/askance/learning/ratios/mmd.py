@@ -30,7 +30,7 @@ from askance.learning.ratios.ratio_model import RatioEstimate
 from askance.learning.ratios.simplex_programme import nearest_mixture
 from askance.solvers.simplex import project_to_simplex
 
-_LOOKED_AT = 2000  # rows whose embeddings' lengths are looked at
+_MEASURED = 2000  # rows whose embeddings' lengths are measured: a user's kernel is asked for no more
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,9 +140,9 @@ class MmdRatios:
         form = left.T @ (bags.sizes[:, None] * left)
         classes = bags.mixing @ bags.gram @ bags.mixing.T
         within = bags.within
-        told = np.einsum("kl,blm->bkm", classes, bags.noise)
-        first = within @ traces.first + np.trace(told, axis1=1, axis2=2)
-        second = within @ traces.second @ within.T + np.einsum("bkl,clk->bc", told, told)
+        by_noise = np.einsum("kl,blm->bkm", classes, bags.noise)
+        first = within @ traces.first + np.trace(by_noise, axis1=1, axis2=2)
+        second = within @ traces.second @ within.T + np.einsum("bkl,clk->bc", by_noise, by_noise)
         mean = float(np.diag(form) @ first)
         variance = 2 * float((form**2 * second).sum())
         value = float((form * bags.gram).sum())
@@ -153,7 +153,7 @@ class MmdRatios:
         """Whether no row's embedding is longer than one, as the paper's bounds assume; of a user's kernel, as seen."""
         if isinstance(self.anchors, FeatureAnchors):
             return isinstance(self.anchors.features, FourierFeatures)
-        rows = self.anchors.rows[:_LOOKED_AT] if isinstance(self.anchors, RowAnchors) else np.zeros((0, 0))
+        rows = self.anchors.rows[:_MEASURED] if isinstance(self.anchors, RowAnchors) else np.zeros((0, 0))
         return bool(self.anchors.square_norms(rows).max(initial=0.0) <= 1 + 1e-9)
 
     def class_separation(self) -> float:

@@ -24,7 +24,7 @@ from askance.learning.ratios.mmd import BagFacts, MmdRatios
 from askance.learning.ratios.ratio_model import ALIKE
 from askance.solvers.bag_means import class_means
 
-_SCORED = 20_000  # training rows from which the scatter of scores is taken
+_SCORED = 20_000  # training rows from which the scatter of scores is taken: variances good to 1%
 _FAINT = 0.2  # of a class difference's squared length: what at least is taken for signal, not chance
 _ALIKE = 0.05  # classes whose difference has a larger p-value than this may be the same
 

@@ -1,6 +1,6 @@
 """Held-out class posteriors of the training rows, counted on a grid: what a class looks like through a model's eyes.
 
-Nothing else is kept of the rows. The mean of a function h of the posterior over the rows of class y is told twice:
+Nothing else is kept of the rows. The mean of a function h of the posterior over the rows of class y is estimated twice:
 
 - by the bags: bag means are sum_y P_jy E[h | y], solved by least squares. Never biased, whatever the posteriors are.
 - by the labels: rows are weighted by p(y | x, bag), raked to every bag's counts. Less noise, most of all where classes
@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askance.arrays import Floats, Integers
+from askance.learning.bags.bags import nearest_shares
 from askance.solvers.bag_means import class_means
-from askance.solvers.simplex import project_to_simplex
 
 _STEPS = (0.1, 0.2, 0.4, 0.8)  # of the grid on which log-probabilities are kept
 _CELLS = 20_000  # that a table may have before its grid is made coarser
-_LOWEST = -8.0
-_RAKINGS = 30
-_UNTOLD = 2.0  # rows of unknown class that are shared among the classes: few rows show few of a model's mistakes
+_LOWEST = -8.0  # a probability of 0.0003: what is rarer is as rare as this
+_RAKINGS = 30  # each brings bags and cells nearer to their sums; more would be finer than the posteriors are
+_UNKNOWN = 2.0  # rows of unknown class that are shared among the classes: few rows show few of a model's mistakes
 
 
 class ClassMoments(NamedTuple):
@@ -46,7 +46,7 @@ class PosteriorTable:
         In which bag which cell occurs, and how often.
     sizes : array, bags
     proportions : array, bags x K
-        As they were told; with noise they need not lie between 0 and 1.
+        As they were given; with noise they need not lie between 0 and 1.
     noise : array, bags x K x K, optional
         The covariance of each bag's proportions about the true ones.
     """
@@ -73,7 +73,7 @@ class PosteriorTable:
 
     @cached_property
     def shares(self) -> Floats:
-        """The nearest proportions that are some."""
+        """The nearest proportions that lie between 0 and 1."""
         return nearest_shares(self.proportions)
 
     @cached_property
@@ -121,11 +121,11 @@ class PosteriorTable:
         totals = self._labels.sum(axis=0)
         means = self._labels.T @ values / totals[:, None]
         # Where no mistake is seen among 100 rows, it is not certain that there are none (Agresti & Coull 1998).
-        untold = _UNTOLD / len(totals) * self.counts / self.sizes.sum()
+        unknown = _UNKNOWN / len(totals) * self.counts / self.sizes.sum()
         covariances = []
         for label, total, mean in zip(self._labels.T, totals, means, strict=True):
             apart = values - mean
-            covariances.append((apart * (label + untold)[:, None]).T @ apart / max(total - 1, 1.0))
+            covariances.append((apart * (label + unknown)[:, None]).T @ apart / max(total - 1, 1.0))
         return ClassMoments(means, np.array(covariances))
 
     @cached_property
@@ -148,11 +148,6 @@ class PosteriorTable:
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
         """The table that ``to_dict`` described."""
         return cls(**content)
-
-
-def nearest_shares(proportions: Floats) -> Floats:
-    """Return the nearest proportions that are some: not negative, and of sum one."""
-    return np.array([project_to_simplex(row) for row in proportions])
 
 
 def _on_grid(logs: Floats, step: float) -> NDArray[np.int16]:

@@ -39,7 +39,7 @@ def shifted_ratios(table: PosteriorTable, logs: Floats) -> Floats:
     Parameters
     ----------
     table : PosteriorTable
-        Of held-out rows, each judged by one of the models.
+        Of held-out rows, each seen by one of the models.
     logs : array, models x n x K
         Of the group's rows by each of the models.
     """

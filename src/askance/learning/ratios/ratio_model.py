@@ -34,7 +34,7 @@ class RatioEstimate:
         Of the group.
     misfit, misfit_p : float
         How far the group is from every mixture of the classes, and the probability of being so far by chance: small
-        if P(x | y) has shifted. NaN where it was not asked for, or cannot be told.
+        if P(x | y) has shifted. NaN where it was not asked for, or is not known.
     """
 
     ratios: Floats

@@ -150,14 +150,14 @@ class MeanOperatorProblem:
     def _each_against_the_rest(self, features: PublicFeatures, mu: Floats, noise: Floats) -> OperatorFit:
         classes, width = mu.shape
         noise = _as_shared(mu, noise, features)
-        told = summing_to_the_mean(mu, features)
+        shared = summing_to_the_mean(mu, features)
         fits = []
         for k in range(classes):
             own = slice(k * width, (k + 1) * width)
-            fits.append(self._binary(features, 2 * told[k] - features.mean_row, 4 * noise[own, own]))
+            fits.append(self._binary(features, 2 * shared[k] - features.mean_row, 4 * noise[own, own]))
         covariance = None
         if all(fit.covariance is not None for fit in fits):
-            covariance = np.full((classes * width, classes * width), np.nan)  # how classes vary together is not told
+            covariance = np.full((classes * width, classes * width), np.nan)  # how classes vary together is not known
             for k, fit in enumerate(fits):
                 own = slice(k * width, (k + 1) * width)
                 covariance[own, own] = fit.covariance
@@ -259,7 +259,7 @@ def _as_shared(mu: Floats, noise: Floats, features: PublicFeatures) -> Floats:
     missed = np.abs(features.mean_row - mu.sum(axis=0)).max()
     independent = not np.any(noise - np.diag(np.diag(noise)))
     if independent and noise.any() and missed < 1e-3 * np.sqrt(np.diag(noise).max()):
-        # The rows sum to the mean already: the variances we were told are those after sharing.
+        # The rows sum to the mean already: the given variances are those after sharing.
         after *= classes / (classes - 1)
     return after
 

@@ -118,13 +118,11 @@ def mean_operator_from_some_labels(
     chance = np.broadcast_to(np.asarray(rate, dtype=float), len(rows))
     if not np.all((chance > 0) & (chance <= 1)):
         raise InvalidInput("a labelling rate outside of (0, 1]", "the probability that a label is there")
-    told = [
-        label for label, told in zip(_aligned(np.asarray(y, dtype=object), rows, "labels"), there, strict=True) if told
-    ]
+    labels = _aligned(np.asarray(y, dtype=object), rows, "labels")[there].tolist()
     share = np.full(len(known), 1 / len(known))
     beyond = np.zeros((len(rows), len(known)))  # what a label adds to the even guess
-    if told:
-        beyond[there] = np.eye(len(known))[Alphabet(known, "label").encode(told)] - share
+    if labels:
+        beyond[there] = np.eye(len(known))[Alphabet(known, "label").encode(labels)] - share
     seconds = beyond[:, :, None] * beyond[:, None, :] * ((1 - chance) / chance**2)[:, None, None]
     return _operator(rows, share + beyond / chance[:, None], known, seconds)
 
@@ -136,8 +134,8 @@ def mean_operator_from_proportions(
 
     The mean of a bag is the mixture of the classes' means by its proportions, so the classes' means follow by least
     squares, weighted by the bags' sizes. This takes it that people of one class are alike in all bags,
-    E[x | y, bag] = E[x | y]. The noise is told from how people differ within bags, which is rather too much: within a
-    class they differ less.
+    E[x | y, bag] = E[x | y]. The noise is estimated from how people differ within bags, which is rather too much:
+    within a class they differ less.
 
     Parameters
     ----------

@@ -13,8 +13,8 @@ import numpy as np
 from askance.arrays import Floats
 from askance.learning.totals.public_features import PublicFeatures
 
-SCORE_VARIANCE = 2.0
-_FLOOR = 1e-6  # of the largest variance, in which people count as all alike
+SCORE_VARIANCE = 2.0  # one standard deviation is odds of four to one; see above
+_FLOOR = 1e-6  # of the largest variance: where people differ less they count as alike, a thousandth in length
 
 
 def noise_penalty(

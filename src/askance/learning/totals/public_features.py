@@ -15,8 +15,8 @@ from askance.statistics.base import Records
 from askance.statistics.features import FeatureMoments
 from askance.statistics.softmax_score import ScoreSums, SoftmaxScore
 
-_LOOK_ROWS = 32_768  # a first look at large data, from which the full fit needs few passes
-_PART_ROWS = 8_192
+_SAMPLE_ROWS = 32_768  # a first fit to these starts the full one so near that it needs few passes
+_PART_ROWS = 8_192  # so small that a few ten thousand rows keep all cores busy
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,6 @@ class PublicFeatures:
         """
         rows = np.ascontiguousarray(X, dtype=float)
         records = Records(rows, np.zeros(len(rows), dtype=np.uint8))
-        # Parts small enough that a few thousand rows keep all cores busy.
         return cls(ArraySource(records, _PART_ROWS), engine or LocalEngine(), rows.mean(axis=0), intercept)
 
     @property
@@ -91,15 +90,15 @@ class PublicFeatures:
     def moments(self) -> Floats:
         """E[z z']; of large data, from a part that is spread evenly over them."""
         statistic = FeatureMoments(len(self.mean), self.intercept, self.centre)
-        sums = self.engine.reduce(statistic, self.look.source)
+        sums = self.engine.reduce(statistic, self.sample.source)
         return sums.second / max(sums.weight, 1.0)
 
     @cached_property
-    def look(self) -> "PublicFeatures":
+    def sample(self) -> "PublicFeatures":
         """A part of large data, spread evenly; small data as they are."""
-        if self.rows <= 2 * _LOOK_ROWS:
+        if self.rows <= 2 * _SAMPLE_ROWS:
             return self
-        return PublicFeatures(self.engine.sample(self.source, _LOOK_ROWS), self.engine, self.mean, self.intercept)
+        return PublicFeatures(self.engine.sample(self.source, _SAMPLE_ROWS), self.engine, self.mean, self.intercept)
 
     def root_mean_square(self, theta: Floats) -> float:
         """Of the score, at the parameters of which it is largest."""

@@ -25,10 +25,11 @@ from askance.solvers.newton import Local, maximise
 
 Regulariser = Callable[[Floats], tuple[float, Floats]]
 
-_FAR = 1e4  # a root mean square score beyond which there is no finite minimiser
-_SUSPECT = 10.0  # one beyond which it is asked whether there is
-_GAP = 1e-10  # of the rho-loss, relative to its value
-_NARROWER = 0.1  # from one smooth loss to the next
+# Root mean square scores. Beyond 1e4 probabilities are 0 or 1 in doubles: there is no finite minimiser. Beyond 10,
+# where they are .99995 and more, one further pass asks whether there is.
+_FAR, _SUSPECT = 1e4, 10.0
+_GAP = 1e-10  # of the rho-loss, relative to its value: about what sums over millions of rows are exact to
+_NARROWER = 0.1  # from one smooth loss to the next: 16 steps pass through all digits of a double
 _TINY = float(np.finfo(float).tiny)
 
 
@@ -100,8 +101,8 @@ def minimise_risk(
         return _rho_path(loss, mu, features, penalty, theta, max_iterations)
     if not loss.smooth:
         raise NotAvailable(f"a fit by the loss {loss.name}, which has kinks", "a smooth loss, or the rho-loss")
-    if start is None and features.look is not features:
-        theta = _near(minimise_risk(loss, mu, features.look, penalty, max_iterations=max_iterations))
+    if start is None and features.sample is not features:
+        theta = _start_from(minimise_risk(loss, mu, features.sample, penalty, max_iterations=max_iterations))
     return _newton(loss, mu, features, penalty, theta, max_iterations)
 
 
@@ -130,8 +131,8 @@ def minimise_softmax(
         value = sums.objective + rows * float(flat @ (pull - 0.5 * shrink))
         return Local(value, sums.gradient + rows * (pull - shrink), sums.information + rows * penalty)
 
-    if start is None and features.look is not features:
-        start = _near(minimise_softmax(mu, features.look, penalty, max_iterations=max_iterations))
+    if start is None and features.sample is not features:
+        start = _start_from(minimise_softmax(mu, features.sample, penalty, max_iterations=max_iterations))
     return _by_newton(local, np.zeros(shape) if start is None else start, features, max_iterations)
 
 
@@ -169,7 +170,7 @@ def minimise_regularised(
 
     options = {"maxiter": max_iterations, "maxfun": 20 * max_iterations, "ftol": 1e-15, "gtol": 1e-9, "maxcor": 30}
     found = minimize(risk, np.zeros(mu.size), jac=True, method="L-BFGS-B", options=options)
-    # The line search may end at rounding error with some slope left: there is no lower point that can be told.
+    # The line search may end at rounding error with some slope left: no lower point can be found.
     settled = bool(found.success) or float(np.abs(found.jac).max()) < 1e-5
     unbounded = features.root_mean_square(found.x) > _FAR
     unknown = np.full((mu.size, mu.size), np.nan)
@@ -279,16 +280,16 @@ def _risk(loss: Loss, theta: Floats, mu: Floats, features: PublicFeatures) -> tu
 def _softmax_risk(theta: Floats, mu: Floats, features: PublicFeatures) -> tuple[float, Floats]:
     """The risk of K rows of parameters, of which one is redundant to the risk but maybe not to a regulariser."""
     sums = features.log_partition(theta[1:] - theta[0])
-    told, mean = summing_to_the_mean(mu, features), features.mean_row
+    shared, mean = summing_to_the_mean(mu, features), features.mean_row
     free = -sums.gradient.reshape(len(theta) - 1, -1) / sums.rows
-    gradient = np.vstack([mean - free.sum(axis=0), free]) - told
-    value = -sums.objective / sums.rows + float(theta[0] @ mean) - float((theta * told).sum())
+    gradient = np.vstack([mean - free.sum(axis=0), free]) - shared
+    value = -sums.objective / sums.rows + float(theta[0] @ mean) - float((theta * shared).sum())
     return value, gradient
 
 
-def _near(look: RiskSolution) -> Floats:
+def _start_from(part: RiskSolution) -> Floats:
     """Where to start: from the solution of a part of the data, if it has one."""
-    return look.theta if look.converged else np.zeros_like(look.theta)
+    return part.theta if part.converged else np.zeros_like(part.theta)
 
 
 def _second(sums: EvenSums) -> Floats:
