@@ -27,10 +27,11 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 
+# Chosen on the development file of the English Web Treebank, as are those of ``node_fit`` (benchmarks/tagging.py).
 PASSES = 4  # of the convex fit
-RIDGE = 2.0
-SHRINKAGE = 0.5
-SWEEPS = 5
+RIDGE = 2.0  # of the weights of features, in labelled tokens
+SHRINKAGE = 0.5  # labelled tokens that the prior of a word type is worth
+SWEEPS = 5  # over the word types
 _EXACT = 1e-4  # tolerance of the table: the paper's estimate is the least-squares solution itself
 
 

@@ -84,9 +84,9 @@ def region_posteriors(
 def impossible_counts(regions: Regions, region: int) -> InvalidInput:
     """The error that names the sentence whose counts have probability zero."""
     entries = slice(int(regions.offsets[region]), int(regions.offsets[region + 1]))
-    told = int(regions.count[entries].sum())
+    counted = int(regions.count[entries].sum())
     arrived = (
-        f"sentence {int(regions.sentence[region])}: counts that sum to {told} in a region of "
+        f"sentence {int(regions.sentence[region])}: counts that sum to {counted} in a region of "
         f"{int(regions.width[region])} tokens from {int(regions.start[region])}, and have probability zero"
     )
     return InvalidInput(arrived, "counts that some labelling of the region has", "Correct or remove this region.")

@@ -61,15 +61,15 @@ def counted_classes(probs, rows, tags, counts, asked):  # type: ignore[no-untype
         classes = 0
     law = np.empty((n, classes))
     for i in range(n):
-        told = probs[rows[i]]
+        chances = probs[rows[i]]
         for k in range(classes):
             share = 0.0
             if tag_of[k] >= 0:
-                share = told[tag_of[k]]
+                share = chances[tag_of[k]]
             else:
                 for t in range(known):
                     if not asked[t]:
-                        share += told[t]
+                        share += chances[t]
             law[i, k] = share
     return held[:classes], tag_of[:classes], law
 
@@ -78,7 +78,7 @@ def counted_classes(probs, rows, tags, counts, asked):  # type: ignore[no-untype
 def spread_classes(probs, rows, asked, tag_of, law, after, found):  # type: ignore[no-untyped-def]
     """Fill P(tag | counts) from P(class | counts): tags not asked for share their class as before."""
     for i in range(len(rows)):
-        told = probs[rows[i]]
+        chances = probs[rows[i]]
         for t in range(len(asked)):
             found[i, t] = 0.0
         for k in range(len(tag_of)):
@@ -87,7 +87,7 @@ def spread_classes(probs, rows, asked, tag_of, law, after, found):  # type: igno
             elif law[i, k] > 0:
                 for t in range(len(asked)):
                     if not asked[t]:
-                        found[i, t] = after[i, k] * told[t] / law[i, k]
+                        found[i, t] = after[i, k] * chances[t] / law[i, k]
 
 
 @compiled

@@ -12,7 +12,7 @@ from askance.learning.counting.counted_regions import Corpus, Regions
 
 _KEPT = 3.0  # gain of a token that keeps the label which a narrower region gave it, in nats
 _CERTAIN = 1e6  # the same, where that region left no choice
-_LEAST = 1e-30
+_LEAST = 1e-30  # of a probability: what a model holds for impossible may still be the only way to have the counts
 
 
 def relabel(chances: NDArray[np.floating], corpus: Corpus, regions: Regions) -> NDArray[np.int32]:

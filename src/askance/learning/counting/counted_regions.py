@@ -151,8 +151,8 @@ def count_tags(
     frame = Regions(sentence, start, width, blank, nothing, nothing, subset, asked)
     tokens = frame.tokens(Corpus(nothing, starts, ()))
     owner = np.repeat(np.arange(regions), width)
-    told = asked[subset[owner], labels[tokens]]
-    cells, count = np.unique((owner * tags + labels[tokens])[told], return_counts=True)
+    was_asked = asked[subset[owner], labels[tokens]]
+    cells, count = np.unique((owner * tags + labels[tokens])[was_asked], return_counts=True)
     offsets = np.searchsorted(cells, np.arange(regions + 1) * tags)
     return replace(frame, offsets=offsets, tag=(cells % tags).astype(np.int32), count=count.astype(np.int32))
 

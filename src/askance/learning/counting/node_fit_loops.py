@@ -65,8 +65,8 @@ def one_pass(  # type: ignore[no-untyped-def]
                     return value, r
                 total += value
             for i in range(width[r]):
-                told = after[i] if len(soft) == 0 else soft[window[i]]
-                _pull(told, laws[rows[i]], gradients[rows[i]])
+                wanted = after[i] if len(soft) == 0 else soft[window[i]]
+                _pull(wanted, laws[rows[i]], gradients[rows[i]])
         touched = 0
         for slot in range(distinct):
             word = types[slot]
@@ -108,10 +108,10 @@ def _law(theta, features, logits, law):  # type: ignore[no-untyped-def]
 
 
 @compiled_for_sums
-def _pull(told, law, gradient):  # type: ignore[no-untyped-def]
+def _pull(wanted, law, gradient):  # type: ignore[no-untyped-def]
     """Add a token's derivative by its logits."""
     for k in range(len(law)):
-        gradient[k] += np.float32(told[k] - law[k])
+        gradient[k] += np.float32(wanted[k] - law[k])
 
 
 @compiled_for_sums

@@ -19,7 +19,7 @@ from askance.learning.counting.node_model import NodeModel
 Labels = NDArray[np.int32]
 Chances = NDArray[Any]
 
-_SHORT = 2  # passes of a chain that only labels anew
+_SHORT = 2  # passes of a chain that only labels anew: the counts do the rest
 
 
 def chain_from_counts(
@@ -56,7 +56,7 @@ def chain_from_counts(
         model = fit_node(chosen(regions, ~left_out[regions.sentence]))
         return model.probabilities(corpus.vocabulary)[part.words]
 
-    if _all_told(regions):
+    if _nothing_left_open(regions):
         rounds, first = 0, np.ones((len(corpus.words), tags), np.float32)
     else:
         first = _cross_fitted(by_node, corpus, regions, rng, folds)
@@ -73,7 +73,7 @@ def chain_from_counts(
     return fit_chain(corpus, labels, tags, rng, passes, callback, table)
 
 
-def _all_told(regions: Regions) -> bool:
+def _nothing_left_open(regions: Regions) -> bool:
     """Whether counts leave nothing open: every region is of one tag, as labelled tokens are."""
     single = np.diff(regions.offsets) == 1
     return bool(single.all() and (regions.count == regions.width).all())

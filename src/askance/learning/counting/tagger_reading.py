@@ -23,14 +23,14 @@ def as_arrays(release: RegionRelease) -> tuple[Corpus, Regions]:
         raise InvalidInput("regions without their sentences", "the words of every sentence")
     numbers = {tag: number for number, tag in enumerate(release.tags)}
     counted = [region for region in release.regions if region.labels is None]
-    told = [region for region in release.regions if region.labels is not None]
+    known = [region for region in release.regions if region.labels is not None]
     parts = []
     if counted:
         parts.append(_counts(counted, numbers))
-    if told:
-        sentence = np.repeat([region.sentence for region in told], [region.width for region in told])
-        place = np.concatenate([np.arange(region.width) for region in told])
-        tag = [numbers[label] for region in told for label in region.labels or ()]
+    if known:
+        sentence = np.repeat([region.sentence for region in known], [region.width for region in known])
+        place = np.concatenate([np.arange(region.width) for region in known])
+        tag = [numbers[label] for region in known for label in region.labels or ()]
         parts.append(labelled(sentence, place, tag, len(numbers)))
     return Corpus.of(release.sentences), join(parts)
 

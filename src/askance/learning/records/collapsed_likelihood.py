@@ -156,19 +156,19 @@ class CollapsedLikelihood(LogitObjective):
         mean += intercepts - theta[:, 1:] @ self.centre
         return mean, (self.features.variance @ (weights * weights).T).astype(float, copy=False)
 
-    def slopes(self, mean: Floats, variance: Floats, likelihood: Floats | None = None) -> Slopes:
+    def slopes(self, mean: Floats, variance: Floats) -> Slopes:
         """The log-likelihood of label reports as a function of the logits' moments (sets last, or classes last)."""
-        told = self.label_likelihood if likelihood is None else likelihood
+        table = self.label_likelihood
         if self.rows == 1:
             link = expected_sigmoid(mean, variance, rough=self.rough)
-            first, gap = told[:, :1], told[:, 1:] - told[:, :1]
+            first, gap = table[:, :1], table[:, 1:] - table[:, :1]
             chance = np.maximum(first + gap * link.probability, _TINY)
             pull = gap / chance
             return Slopes(np.log(chance), pull * link.by_mean, pull * link.by_variance)
         soft = expected_softmax(mean, variance)
-        told = told[:, None, :]
-        chance = np.maximum((told * soft.probability).sum(axis=-1, keepdims=True), _TINY)
-        pull = soft.probability * (told / chance - 1)
+        table = table[:, None, :]
+        chance = np.maximum((table * soft.probability).sum(axis=-1, keepdims=True), _TINY)
+        pull = soft.probability * (table / chance - 1)
         return Slopes(np.log(chance[..., 0]), *softmax_pullback(soft, pull))
 
     def log_likelihood(self, theta: Floats) -> Floats:

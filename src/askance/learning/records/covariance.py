@@ -10,8 +10,9 @@ import numpy as np
 from askance.arrays import Floats
 from askance.learning.records.logit_objective import LogitObjective
 
+# Each takes two evaluations of the gradient, and nobody reads a table of more intervals than that.
 MOST_PARAMETERS = 200
-_STEP = 1e-5
+_STEP = 1e-5  # of central differences, in standard deviations of a feature: the cube root of rounding errors
 _ROWS = 10_000  # from which the curvature for three or more classes is estimated: to a percent, in bounded time
 
 

@@ -27,10 +27,12 @@ from askance.solvers.softmax import about_average, posterior
 
 Codes = Integers
 
-LARGEST_TABLE = 20_000_000  # distinct reports x feature vectors
-LARGEST_JOINT = 256  # feature vectors for which a learned prior is joint
-_ROWS_FOR_EACH = 20  # and the records that it takes for each of them
-_WARM_UP = 50  # rounds of expectation-maximisation for the prior alone
+LARGEST_TABLE = 20_000_000  # distinct reports x feature vectors: 160 MB, and a few of these at a time
+# Feature vectors for which a learned prior is joint, and the records that it takes for each: a joint prior has a
+# parameter for each vector, whose share must be known to some digits before it is worth more than independence.
+LARGEST_JOINT = 256
+_ROWS_FOR_EACH = 20
+_WARM_UP = 50  # rounds of expectation-maximisation for the prior alone: near enough for Newton to take over
 _AT_BORDER = 1e-7  # prior probability, in units of 1 / M, below which a state counts as impossible
 
 
@@ -167,12 +169,14 @@ class _Likelihood:
         theta, gamma = self.split(point)
         law, chance = self.prior(gamma), posterior(self.Z @ theta.T).probabilities
         reach = self.table * law  # R x M
-        told = self.label @ chance.T  # R x M: P(label report | feature vector)
-        evidence = np.maximum((reach * told).sum(axis=1), np.finfo(float).tiny)
+        label_chance = self.label @ chance.T  # R x M: P(label report | feature vector)
+        evidence = np.maximum((reach * label_chance).sum(axis=1), np.finfo(float).tiny)
         reach /= evidence[:, None]
-        where = reach * told  # P(feature vector | report)
+        where = reach * label_chance  # P(feature vector | report)
         mean_basis = law @ self.basis
-        scores = [(reach * chance[:, k] * (self.label[:, [k]] - told)) @ self.Z for k in range(1, self.label.shape[1])]
+        scores = [
+            (reach * chance[:, k] * (self.label[:, [k]] - label_chance)) @ self.Z for k in range(1, self.label.shape[1])
+        ]
         scores.append(where @ self.basis - mean_basis)
         score = np.hstack(scores)
         expected = chance * ((reach * self.counts[:, None]).T @ self.label)  # M x C: counts of the truth, given reports

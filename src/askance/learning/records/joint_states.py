@@ -16,7 +16,7 @@ from askance.channels.channel import ReportTables
 from askance.errors import InvalidInput, Unidentifiable
 from askance.learning.records.enumerated_likelihood import LARGEST_TABLE
 
-_SMALLEST_SINGULAR_VALUE = 1e-9
+_SMALLEST_SINGULAR_VALUE = 1e-9  # against the largest, as of a channel for attributes: less is lost in rounding
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,7 @@ SHARES = (0.25221247, 0.58521875, 0.16256878)
 SCALES = (1.10141471, 1.73075378, 2.74697754)
 # Normal tails are too thin for outliers among labels that are told as they are: a little logistic tail is mixed in.
 TAIL = 1e-3
-_MACKAY = np.pi / 8
+_MACKAY = np.pi / 8  # the probit with the sigmoid's slope at zero (MacKay 1992)
 
 
 class Link(NamedTuple):

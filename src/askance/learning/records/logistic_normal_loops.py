@@ -6,7 +6,7 @@ from askance.compiled import compiled
 
 _ROOT_HALF = math.sqrt(0.5)
 _NORMAL = 1 / math.sqrt(2 * math.pi)
-_MACKAY = math.pi / 8
+_MACKAY = math.pi / 8  # the probit with the sigmoid's slope at zero (MacKay 1992)
 
 
 @compiled

@@ -62,9 +62,9 @@ class FinitePosterior:
         values = self.law.values.astype(float)
         mean, square = self.weights @ values, self.weights @ values**2
         if self.law.is_flip and self.law.a > 0:
-            told = float(self.law.a) * self.weights
-            chance = told + float(self.law.b)
-            keep = np.divide(told, chance, out=np.ones_like(told), where=chance > 0)
+            kept = float(self.law.a) * self.weights
+            chance = kept + float(self.law.b)
+            keep = np.divide(kept, chance, out=np.ones_like(kept), where=chance > 0)
             first = keep * values + (1 - keep) * mean[:, None]
             second = keep * values**2 + (1 - keep) * square[:, None]
         else:

@@ -44,8 +44,8 @@ class FlipDraw:
     def __call__(self, rng: np.random.Generator) -> Floats:
         from askance.learning.records.posterior_draws_loops import draw_kept_or_prior
 
-        told = self.stay[:, None] * self.prior
-        keep = told / (told + self.spread[:, None])
+        kept = self.stay[:, None] * self.prior
+        keep = kept / (kept + self.spread[:, None])
         uniform = rng.random(self.codes.shape)
         return _filled(draw_kept_or_prior, uniform, self.codes, keep, _cumulated(self.prior), self.values)
 

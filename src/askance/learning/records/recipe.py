@@ -19,10 +19,10 @@ LogProbability = Callable[[Floats], NDArray[np.float64]]
 Gradient = Callable[[Floats], NDArray[np.float64]]
 FitWeighted = Callable[[Floats], NDArray[np.float64]]
 
-_STEP = float(np.finfo(float).eps ** (1 / 3))  # of central differences
-_TWICE = float(np.finfo(float).eps ** (1 / 4))  # of differences of differences
-_NORMALISED = 1e-6
-_LEFT = 1e-4  # squared standard errors from the maximum
+_STEP = float(np.finfo(float).eps ** (1 / 3))  # of central differences: rounding and truncation are equal there
+_TWICE = float(np.finfo(float).eps ** (1 / 4))  # of differences of differences, by the same rule
+_NORMALISED = 1e-6  # by which probabilities may miss a sum of one: single precision keeps that
+_LEFT = 1e-4  # squared standard errors from the maximum: a hundredth of one is out of sight of any interval
 
 
 @dataclass(frozen=True, eq=False)

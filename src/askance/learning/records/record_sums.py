@@ -4,7 +4,7 @@ A record travels as one row of codes: the reports of its attributes, that of its
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from askance.learning.records.enumerated_likelihood import DistinctReports, dist
 from askance.learning.records.posterior import FeaturePosterior, Moments
 from askance.learning.records.prior import state_counts
 from askance.learning.records.spectral_fit import PrincipalScores
-from askance.statistics.base import Records, add_fields
+from askance.statistics.base import Records, add_fields, merged
 from askance.statistics.row_blocks import blocks
 
 
@@ -156,6 +156,24 @@ class BatchLikelihood:
         return made.roughly() if rough else made
 
 
+Sums = TypeVar("Sums", bound=tuple[Any, ...])
+
+
+class _BlockByBlock(Generic[Sums]):
+    """What statistics share whose tables in between are those of a block of records; ``empty`` is their own."""
+
+    def block(self, rows: PackedRecords) -> Sums:
+        """The sum over one block."""
+        raise NotImplementedError
+
+    def observe(self, records: Records) -> Sums:
+        whole: Any = self
+        return cast(Sums, merged(whole, (self.block(unpacked(some)) for some in blocks(records))))
+
+    def merge(self, first: Sums, second: Sums) -> Sums:
+        return add_fields(first, second)
+
+
 class ProductSums(NamedTuple):
     """Sums over records of m and of m m', with m the posterior means of the features, less a centre."""
 
@@ -165,7 +183,7 @@ class ProductSums(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class MeanProducts:
+class MeanProducts(_BlockByBlock[ProductSums]):
     """Sum posterior means, less a centre, and their products."""
 
     posterior: FeaturePosterior
@@ -175,15 +193,9 @@ class MeanProducts:
         width = self.posterior.width
         return ProductSums(0, np.zeros(width), np.zeros((width, width)))
 
-    def observe(self, records: Records) -> ProductSums:
-        total = self.empty()
-        for block in blocks(records):
-            about = self.posterior.moments(unpacked(block).reports).mean - self.centre
-            total = self.merge(total, ProductSums(len(block), about.sum(axis=0), about.T @ about))
-        return total
-
-    def merge(self, first: ProductSums, second: ProductSums) -> ProductSums:
-        return add_fields(first, second)
+    def block(self, rows: PackedRecords) -> ProductSums:
+        about = self.posterior.moments(rows.reports).mean - self.centre
+        return ProductSums(len(about), about.sum(axis=0), about.T @ about)
 
 
 class LossSums(NamedTuple):
@@ -194,7 +206,7 @@ class LossSums(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class LossAt:
+class LossAt(_BlockByBlock[LossSums]):
     """The loss and its gradient at one point of several sets.
 
     Parameters
@@ -217,18 +229,11 @@ class LossAt:
     def empty(self) -> LossSums:
         return LossSums(0.0, np.zeros_like(self.theta))
 
-    def observe(self, records: Records) -> LossSums:
-        total = self.empty()
-        for block in blocks(records):
-            rows = unpacked(block)
-            shares = np.tile(self.shares, (len(block), 1))
-            if self.folded:
-                shares[rows.folds[:, None] == np.arange(len(self.shares))] = 0.0
-            total = self.merge(total, LossSums(*self.batch.of(rows, self.rough).data_loss(self.theta, shares)))
-        return total
-
-    def merge(self, first: LossSums, second: LossSums) -> LossSums:
-        return add_fields(first, second)
+    def block(self, rows: PackedRecords) -> LossSums:
+        shares = np.tile(self.shares, (len(rows.labels), 1))
+        if self.folded:
+            shares[rows.folds[:, None] == np.arange(len(self.shares))] = 0.0
+        return LossSums(*self.batch.of(rows, self.rough).data_loss(self.theta, shares))
 
 
 class ScoreSums(NamedTuple):
@@ -239,7 +244,7 @@ class ScoreSums(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class ScoresAt:
+class ScoresAt(_BlockByBlock[ScoreSums]):
     """The log-likelihood and the products of scores at theta, rows x (1 + d)."""
 
     batch: BatchLikelihood
@@ -249,15 +254,9 @@ class ScoresAt:
         size = max(len(self.theta) - 1, 1) * self.theta.shape[1]
         return ScoreSums(0.0, np.zeros((size, size)))
 
-    def observe(self, records: Records) -> ScoreSums:
-        total = self.empty()
-        for block in blocks(records):
-            likelihood = self.batch.of(unpacked(block))
-            total = self.merge(total, ScoreSums(likelihood.total(self.theta), likelihood.score_squares(self.theta)))
-        return total
-
-    def merge(self, first: ScoreSums, second: ScoreSums) -> ScoreSums:
-        return add_fields(first, second)
+    def block(self, rows: PackedRecords) -> ScoreSums:
+        likelihood = self.batch.of(rows)
+        return ScoreSums(likelihood.total(self.theta), likelihood.score_squares(self.theta))
 
 
 class DifferenceSums(NamedTuple):
@@ -268,7 +267,7 @@ class DifferenceSums(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class HeldOutDifference:
+class HeldOutDifference(_BlockByBlock[DifferenceSums]):
     """By how much the held-out log-likelihood of reports is larger at some parameters than at others.
 
     Parameters
@@ -282,17 +281,10 @@ class HeldOutDifference:
     def empty(self) -> DifferenceSums:
         return DifferenceSums(0.0, 0.0)
 
-    def observe(self, records: Records) -> DifferenceSums:
-        total = self.empty()
-        for block in blocks(records):
-            rows = unpacked(block)
-            each = [
-                batch.of(rows, rough=True).log_likelihood(theta)[np.arange(len(rows.folds)), rows.folds]
-                for batch, theta in self.at
-            ]
-            difference = each[-1] - each[0] if len(each) > 1 else each[0]
-            total = self.merge(total, DifferenceSums(float(difference.sum()), float(difference @ difference)))
-        return total
-
-    def merge(self, first: DifferenceSums, second: DifferenceSums) -> DifferenceSums:
-        return add_fields(first, second)
+    def block(self, rows: PackedRecords) -> DifferenceSums:
+        each = [
+            batch.of(rows, rough=True).log_likelihood(theta)[np.arange(len(rows.folds)), rows.folds]
+            for batch, theta in self.at
+        ]
+        difference = each[-1] - each[0] if len(each) > 1 else each[0]
+        return DifferenceSums(float(difference.sum()), float(difference @ difference))

@@ -23,11 +23,10 @@ from askance.solvers.em import class_probabilities, weight_argument
 from askance.solvers.softmax import about_average, posterior
 
 _SMALLEST = float(np.finfo(float).tiny)
-_FULL_STEPS, _SHORTER = (
-    10,
-    0.6,
-)  # after 10 rounds steps grow shorter, as (10 / round) ** 0.6: sampling noise averages out
-_METRIC_ROUNDS = 4  # of samples that the curvature bound is made of
+# After 10 rounds steps grow shorter, as (10 / round) ** 0.6: sampling noise averages out. Any power between a half and
+# one converges (Robbins and Monro 1951); a small one forgets the start sooner.
+_FULL_STEPS, _SHORTER = 10, 0.6
+_METRIC_ROUNDS = 4  # of samples that the curvature bound is made of: it only sets the pace
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,8 +15,8 @@ import numpy as np
 
 from askance.arrays import Floats
 
-_NODES = {2: 9, 3: 5}  # by logits: of a Gauss-Hermite rule along each
-_POINTS = 128  # of the sequence
+_NODES = {2: 9, 3: 5}  # by logits: of a Gauss-Hermite rule along each; 81 and 125 points for the errors stated above
+_POINTS = 128  # of the sequence, a power of two as Sobol's asks for: the errors stated above
 
 
 class LabelSlopes(NamedTuple):
@@ -27,8 +27,8 @@ class LabelSlopes(NamedTuple):
     by_covariance: Floats
 
 
-def label_slopes(mean: Floats, covariance: Floats, told: Floats) -> LabelSlopes:
-    """Return log sum_c told_c E[softmax_c(u)] and its derivatives.
+def label_slopes(mean: Floats, covariance: Floats, likelihood: Floats) -> LabelSlopes:
+    """Return log sum_c likelihood_c E[softmax_c(u)] and its derivatives.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def label_slopes(mean: Floats, covariance: Floats, told: Floats) -> LabelSlopes:
         Of the logits against the first class.
     covariance : n x K (K-1) / 2, or one row
         The rows of the lower triangle. Derivatives are by these, each pair of logits once.
-    told : n x K
+    likelihood : n x K
         P(label report | class).
 
     Examples
@@ -48,9 +48,11 @@ def label_slopes(mean: Floats, covariance: Floats, told: Floats) -> LabelSlopes:
     from askance.learning.records.softmax_normal_loops import fill_label_slopes
 
     points, shares = normal_points(mean.shape[1])
-    mean, covariance, told = (np.ascontiguousarray(table, dtype=float) for table in (mean, covariance, told))
+    mean, covariance, likelihood = (
+        np.ascontiguousarray(table, dtype=float) for table in (mean, covariance, likelihood)
+    )
     slopes = LabelSlopes(np.empty(len(mean)), np.empty(mean.shape), np.empty((len(mean), covariance.shape[1])))
-    fill_label_slopes(mean, covariance, told, np.ascontiguousarray(points.T), shares, *slopes)
+    fill_label_slopes(mean, covariance, likelihood, np.ascontiguousarray(points.T), shares, *slopes)
     return slopes
 
 

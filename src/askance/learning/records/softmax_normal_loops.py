@@ -6,7 +6,7 @@ import numpy as np
 
 from askance.compiled import compiled, compiled_for_sums
 
-_LEAST_PIVOT = 1e-12
+_LEAST_PIVOT = 1e-12  # in place of one that rounding made negative: a spread of 1e-6 moves no probability
 _LARGEST = 600.0  # a logit, up to which odds are numbers that a double holds
 
 
@@ -88,8 +88,8 @@ def _far_odds(mean, moves, whole, odds):  # type: ignore[no-untyped-def]
 
 
 @compiled_for_sums
-def fill_label_slopes(mean, covariance, told, points, shares, value, by_mean, by_covariance):  # type: ignore[no-untyped-def]
-    """Fill log sum_c told_c E[softmax_c(u)], u ~ N(mean, covariance), and its derivatives by both.
+def fill_label_slopes(mean, covariance, likelihoods, points, shares, value, by_mean, by_covariance):  # type: ignore[no-untyped-def]
+    """Fill log sum_c likelihood_c E[softmax_c(u)], u ~ N(mean, covariance), and its derivatives by both.
 
     Logits are against the first class, whose own is 0; a covariance is the rows of its lower triangle. One row of
     covariances may serve all reports. Points are logits x S: loops over them are the inner ones, without a jump.
@@ -117,9 +117,9 @@ def fill_label_slopes(mean, covariance, told, points, shares, value, by_mean, by
                 for s in range(number):
                     odds[a, s] = middle * factors[a, s]
         for s in range(number):
-            hit[s] = told[i, 0] * whole[s]
+            hit[s] = likelihoods[i, 0] * whole[s]
         for a in range(size):
-            likelihood = told[i, a + 1]
+            likelihood = likelihoods[i, a + 1]
             for s in range(number):
                 whole[s] += odds[a, s]
                 hit[s] += likelihood * odds[a, s]
@@ -131,7 +131,7 @@ def fill_label_slopes(mean, covariance, told, points, shares, value, by_mean, by
         total = max(total, 1e-300)
         value[i] = math.log(total)
         for a in range(size):
-            likelihood, slope = told[i, a + 1], 0.0
+            likelihood, slope = likelihoods[i, a + 1], 0.0
             for s in range(number):
                 odds[a, s] *= scale[s] * (likelihood - hit[s])
                 slope += odds[a, s]

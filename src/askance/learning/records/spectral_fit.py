@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from askance.arrays import Flags, Floats
 from askance.learning.records.posterior import Moments, Reliability
 
-MOST_SCORES = 100
-_CHANCE = 3.0  # standard errors of a variance, in units of the noise
+MOST_SCORES = 100  # bounds the time: scores are to be few
+_CHANCE = 3.0  # standard errors that a variance must be above the noise to count as one: one in a thousand by chance
 _LEAST_NOISE = 1e-3  # noise variance of a coordinate, as a share of its own: less counts as none
 _ROUNDS = 4  # of subspace iteration: what matters are directions that stand out
-_SPARE = 30
+_SPARE = 30  # directions beside those that are wanted, for which the iteration need not converge
 
 
 @dataclass(frozen=True, eq=False)

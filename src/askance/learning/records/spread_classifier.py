@@ -4,7 +4,7 @@ import warnings
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.utils import assert_all_finite, check_random_state, column_or_1d
+from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -20,6 +20,7 @@ from askance.learning.face.engine_choice import refuse_engine
 from askance.learning.face.estimator import without_errors
 from askance.learning.face.linear_classifier import LinearClassifier
 from askance.learning.face.linear_parameters import feature_names, parameter_names
+from askance.learning.face.random_state import random_generator
 from askance.learning.face.requested_ridge import checked_ridge
 from askance.learning.face.scoring import Of, accuracy_from_reports, accuracy_on_truth, asks_for_truth
 from askance.learning.records.joint_likelihood import joint_logits
@@ -255,9 +256,7 @@ class SpreadClassifier(LinearClassifier):
         )
 
     def _generator(self) -> np.random.Generator | None:
-        if self.random_state is None or isinstance(self.random_state, np.random.Generator):
-            return self.random_state
-        return np.random.default_rng(check_random_state(self.random_state).randint(1 << 31))
+        return None if self.random_state is None else random_generator(self.random_state)
 
     def _fit_base(self, problem: SpreadProblem, data: RecordsInMemory) -> Self:
         learner = sampling_em_with(

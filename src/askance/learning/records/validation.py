@@ -17,10 +17,10 @@ from askance.learning.records.logit_objective import HeldOut, LogitObjective
 Table = dict[str, list[Any]]
 
 RIDGES = tuple(10.0 ** (0.5 - 0.5 * step) for step in range(14))  # 3.2 down to 1e-6
-_ABOVE = 20.0
-_AS_GOOD = 1.0  # standard errors that a ridge may be behind the best of its method
-_STEEP = 5.0  # standard errors
-_FAR_BEHIND = 3.0  # standard errors that a method may be behind the best
+_ABOVE = 20.0  # times the best ridge of the method before: where the path of the next one begins, a decade and a bit
+_AS_GOOD = 1.0  # standard errors that a ridge may be behind the best of its method: the rule of Breiman et al. (1984)
+_STEEP = 5.0  # standard errors that a ridge gains on the one before: far from the best, so that one may be left out
+_FAR_BEHIND = 3.0  # standard errors that a method may be behind the best: one in a thousand by chance
 _TOLERANCE = 0.1  # standard errors of a parameter, by which fits that are only compared may be off
 
 
