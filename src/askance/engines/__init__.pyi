@@ -1,6 +1,7 @@
 from askance.engines.base import Engine as Engine
 from askance.engines.base import Job as Job
 from askance.engines.base import engine_from as engine_from
+from askance.engines.base import not_installed as not_installed
 from askance.engines.base import running as running
 from askance.engines.privatizing import privatize_on as privatize_on
 from askance.engines.sources import PARTITION_ROWS as PARTITION_ROWS

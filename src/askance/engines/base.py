@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from askance.engines.sources import RecordSource, Source
-from askance.errors import InvalidInput
+from askance.errors import AskanceError, InvalidInput
 from askance.statistics.base import Statistic
 
 Batch = TypeVar("Batch")
@@ -80,6 +80,13 @@ def engine_from(engine: "str | Engine") -> Engine:
     made: Any = getattr(import_module(module), kind)
     started: Engine = made.start(address) if address else made() if name == "local" else made.start()
     return started
+
+
+def not_installed(name: str, extra: str, error: ImportError) -> AskanceError:
+    """Return the error that an engine's packages are missing."""
+    return AskanceError(
+        f"the {name} engine is not installed ({error})", remedy=f"Install it: pip install 'askance[{extra}]'"
+    )
 
 
 @contextmanager

@@ -161,7 +161,7 @@ def gaussian_deviation(epsilon: float, delta: float) -> float:
         high *= 2
     while gaussian_delta(low, epsilon) <= delta:
         low /= 2
-    for _ in range(200):
+    for _ in range(200):  # ends sooner, where no double is between the two
         middle = math.sqrt(low * high)
         if not low < middle < high:
             break

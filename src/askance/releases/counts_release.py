@@ -41,9 +41,12 @@ Mechanism = Literal[
     "dirichlet", "scaled-dirichlet-paper",
 ]  # fmt: skip
 
+# Levels for which mechanisms are calibrated in doubles: e^500 and 10^-100 times a probability are still some, and below
+# 10^-6 the differences that a delta is summed from are smaller than the errors of rounding.
 _LEAST_EPSILON = Fraction(1, 10**6)
 _MOST_EPSILON = 500
 _LEAST_DELTA = Fraction(1, 10**100)
+_ROUNDING = 1e-6  # relative: counts are doubles of up to 2^53 people, moved to their total
 
 PROTECTS = "one person's label"
 NEIGHBOURS = "data sets that differ in one label; who is in which bag is public, and so is how many"
@@ -211,7 +214,7 @@ class CountsRelease(JsonRelease):
         if min(release.totals) < 1:
             raise InvalidInput("a bag of nobody", "at least one person in every bag")
         off = np.abs(np.array([counts, raw]).sum(axis=2) - release.totals)
-        if counts.min() < 0 or (off > 1e-6 * (np.abs(raw).sum(axis=1) + release.totals)).any():
+        if counts.min() < 0 or (off > _ROUNDING * (np.abs(raw).sum(axis=1) + release.totals)).any():
             raise InvalidInput("counts that do not sum to the totals, or are negative", "counts of all people")
         if not (release.guarantee.epsilon > 0 and 0 <= release.guarantee.delta < 1):
             raise InvalidInput(f"the guarantee {release.guarantee}", "a positive epsilon, and a delta below 1")

@@ -209,7 +209,8 @@ class Header:
 
 
 def _check_promise(said: Guarantee, real: Guarantee, what: str) -> None:
-    # A header that promises another level than its channel gives was edited or damaged.
+    # A header that promises another level than its channel gives was edited or damaged. Logarithms may differ in their
+    # last digits from machine to machine.
     if not (said.epsilon == real.epsilon or math.isclose(said.epsilon, real.epsilon, rel_tol=1e-9)):
         raise InvalidInput(
             f"it promises epsilon {said.epsilon:g} for the {what}", f"{real.epsilon:g}, as its channel gives"

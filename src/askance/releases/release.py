@@ -23,7 +23,7 @@ from askance.releases.partition import FilePartition, TablePartition
 from askance.releases.partition import Partition as Partition
 from askance.tables.data_files import METADATA_KEY
 
-_FOOTERS_AT_A_TIME = 16
+_FOOTERS_AT_A_TIME = 16  # a far store takes tens of milliseconds to answer: so, hundreds of files a second
 
 
 class Footer(NamedTuple):

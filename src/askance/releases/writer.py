@@ -16,9 +16,11 @@ from askance.errors import InvalidInput, ReleaseError
 from askance.releases.header import Header
 from askance.releases.release import Release
 
+# To open and read a group takes one or two milliseconds; a thread needs as long to sum so many rows of a few columns.
 ROW_GROUP_ROWS = 1 << 17
-_SMALL_GROUP_BYTES = 1 << 20
-_LARGE_GROUP_BYTES = 1 << 26
+_SMALL_GROUP_BYTES = 1 << 20  # where rows are a byte or two, groups are larger
+_LARGE_GROUP_BYTES = 1 << 26  # and smaller where rows are images: several are in memory at a time, decoded
+_MOST_GROUP_ROWS = 8 * ROW_GROUP_ROWS  # with so many, a million reports still make one task for each of a few threads
 
 
 class ReleaseWriter:
@@ -96,7 +98,7 @@ class ReleaseWriter:
         bytes_a_row = sum(_bytes_of(field.type) for field in self._schema)
         if bytes_a_row * ROW_GROUP_ROWS > _LARGE_GROUP_BYTES:  # images: a group must fit into memory several times
             return max(1, _LARGE_GROUP_BYTES // bytes_a_row)
-        return min(max(ROW_GROUP_ROWS, _SMALL_GROUP_BYTES // max(bytes_a_row, 1)), 8 * ROW_GROUP_ROWS)
+        return min(max(ROW_GROUP_ROWS, _SMALL_GROUP_BYTES // max(bytes_a_row, 1)), _MOST_GROUP_ROWS)
 
     def _write_group(self, rows: int) -> None:
         # One dictionary for all batches of the group: a row group stores its labels once.

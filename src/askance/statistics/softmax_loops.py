@@ -6,7 +6,7 @@ import numpy as np
 
 from askance.compiled import compiled
 
-_SMALLEST = float(np.finfo(float).tiny)
+_SMALLEST = float(np.finfo(float).tiny)  # an impossible report has a logarithm too
 
 
 @compiled

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from askance.errors import InvalidInput
 
 ARRAYS = ".npz"
-_CHUNK_BYTES = 1 << 24
+_CHUNK_BYTES = 1 << 24  # of arrays at a time: they are in memory anyway, and so is what becomes of them
 
 
 def array_names(path: Path) -> list[str]:

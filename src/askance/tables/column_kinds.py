@@ -40,7 +40,10 @@ class Column(Protocol):
 
 
 class _PlainColumn:
-    """A column whose values are told whole in a message."""
+    """A column whose values are shown whole in a message."""
+
+    def is_missing(self, values: pa.Array) -> pa.Array:
+        return _blank(values)
 
     def wanted(self) -> str:
         raise NotImplementedError
@@ -75,9 +78,6 @@ class LabelColumn(_PlainColumn):
         codes = pc.index_in(found, value_set=known, skip_nulls=True)
         return pa.DictionaryArray.from_arrays(codes, self._known)
 
-    def is_missing(self, values: pa.Array) -> pa.Array:
-        return _blank(values)
-
     def wanted(self) -> str:
         return f"one of {listed(self.labels)}"
 
@@ -97,7 +97,7 @@ class NumberColumn(_PlainColumn):
         if _is_text(values):
             lower = pc.utf8_lower(pc.utf8_trim_whitespace(values.cast(pa.string())))
             return pc.or_(values.is_null(), pc.is_in(lower, value_set=_MISSING_NUMBERS))
-        return _blank(values)
+        return super().is_missing(values)
 
     def wanted(self) -> str:
         return "a finite number"
@@ -113,9 +113,6 @@ class TextColumn(_PlainColumn):
     def convert(self, values: pa.Array) -> pa.Array:
         text = _as_text(values)
         return pc.if_else(_blank(text), pa.scalar(None, pa.string()), text)
-
-    def is_missing(self, values: pa.Array) -> pa.Array:
-        return _blank(values)
 
     def wanted(self) -> str:
         return "text or a whole number"

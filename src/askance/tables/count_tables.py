@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from askance.channels.alphabet import Alphabet, Label, as_labels, listed
 from askance.errors import InvalidInput
 
-_LARGEST = 1 << 53
+_LARGEST = 1 << 53  # beyond it, two counts may be the same double
 ONE_BAG: tuple[Label, ...] = ("all",)
 
 
@@ -47,20 +47,20 @@ def read_counts(counts: Any, classes: Sequence[Any] | None = None, bags: Sequenc
     array([[5, 2],
            [3, 1]])
     """
-    rows, told_classes, told_bags = _unpacked(counts)
+    rows, own_classes, own_bags = _unpacked(counts)
     table = _whole_numbers(rows)
     if table.ndim == 1:
-        table, told_bags = table[None, :], told_bags or ONE_BAG
+        table, own_bags = table[None, :], own_bags or ONE_BAG
     if table.ndim != 2 or 0 in table.shape:
         raise InvalidInput(f"counts of shape {table.shape}", "one count for each class, or a table, bags x classes")
-    names = as_labels(classes if classes is not None else told_classes or range(table.shape[1]), "classes")
+    names = as_labels(classes if classes is not None else own_classes or range(table.shape[1]), "classes")
     if len(names) != table.shape[1]:
         raise InvalidInput(f"{table.shape[1]} counts for the classes {listed(names)}", "one count for each class")
-    if classes is not None and told_classes and names != told_classes:
-        if set(names) != set(told_classes):
-            raise InvalidInput(f"counts of {listed(told_classes)}", f"the classes {listed(names)}")
-        table = table[:, [told_classes.index(name) for name in names]]
-    labels = bag_names(bags if bags is not None else told_bags or range(len(table)), len(table))
+    if classes is not None and own_classes and names != own_classes:
+        if set(names) != set(own_classes):
+            raise InvalidInput(f"counts of {listed(own_classes)}", f"the classes {listed(names)}")
+        table = table[:, [own_classes.index(name) for name in names]]
+    labels = bag_names(bags if bags is not None else own_bags or range(len(table)), len(table))
     _check_that_names_can_be_written([*names, *labels])
     for row, bag in zip(table, labels, strict=True):
         if not row.any():

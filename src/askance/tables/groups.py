@@ -13,7 +13,7 @@ from askance.channels.alphabet import listed
 from askance.errors import InvalidInput
 from askance.files.location import StrPath
 from askance.tables.column_kinds import NumberColumn
-from askance.tables.data_files import Data, open_data
+from askance.tables.data_files import open_data
 from askance.tables.identifiers import id_texts
 from askance.tables.people import read_columns
 
@@ -37,7 +37,7 @@ class GroupedRows:
     @classmethod
     def read(cls, path: StrPath, group_column: str | None, columns: Sequence[str] | None = None) -> "GroupedRows":
         """Read rows from CSV or Parquet; the features are all columns but the group's, unless some are chosen."""
-        data = _opened(path, group_column)
+        data = open_data(path)
         names = [name for name in data.columns if name != group_column] if columns is None else list(columns)
         if not names:
             raise InvalidInput(f"{path} has no column besides {group_column!r}", "features")
@@ -74,7 +74,7 @@ class GroupTable:
     @classmethod
     def read(cls, path: StrPath, group_column: str) -> "GroupTable":
         """Read a table with a row for each group, and a column for each class beside the group's."""
-        data = _opened(path, group_column)
+        data = open_data(path)
         names = [name for name in data.columns if name != group_column]
         table, found = read_columns(data, [NumberColumn(name) for name in names], group_column)
         keys = _group_names(table.column(group_column), path, group_column)
@@ -91,17 +91,6 @@ class GroupTable:
     def by_group(self) -> dict[str, list[float]]:
         """Return a mapping from each group to its numbers."""
         return dict(zip(self.groups, self.values.tolist(), strict=True))
-
-
-def _opened(path: StrPath, group_column: str | None) -> Data:
-    data = open_data(path)
-    if group_column is not None and group_column not in data.columns:
-        raise InvalidInput(
-            f"{path} has no column {group_column!r}",
-            f"the column that names each row's bag or group, one of {listed(data.columns)}",
-            "Name it with --bag COLUMN, or --group COLUMN.",
-        )
-    return data
 
 
 def _group_names(column: pa.ChunkedArray, path: StrPath, name: str) -> NDArray[np.str_]:

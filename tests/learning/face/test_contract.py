@@ -1,13 +1,18 @@
 """One contract for all estimators, as laws that enumerate them."""
 
 import inspect
+import json
 import math
+import pickle
 from dataclasses import replace
+from html import escape
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import NotFittedError
 
 import askance as ask
 from askance.errors import NotAvailable
@@ -60,6 +65,51 @@ def test_a_saved_model_is_the_same_model(name, tmp_path):
     assert str(again.summary(*example.summary)) == str(example.fitted.summary(*example.summary))
     if example.new is not None:
         np.testing.assert_array_equal(again.predict(example.new), example.fitted.predict(example.new))
+
+
+@every_estimator
+def test_a_fitted_model_travels(name, tmp_path):
+    example = EXAMPLES[name]()
+    said = str(example.fitted.summary(*example.summary))
+    joblib.dump(example.fitted, tmp_path / "model.joblib")
+    for again in (pickle.loads(pickle.dumps(example.fitted)), joblib.load(tmp_path / "model.joblib")):
+        assert str(again.summary(*example.summary)) == said
+        assert again.guarantee_ == example.fitted.guarantee_
+        if example.new is not None:
+            np.testing.assert_array_equal(again.predict(example.new), example.fitted.predict(example.new))
+    anew = clone(example.fitted)
+    assert not [attribute for attribute in vars(anew) if attribute.endswith("_")]
+    assert str(anew.get_params()) == str(example.fitted.get_params())
+
+
+@every_estimator
+def test_what_is_not_fitted_says_so(name, tmp_path):
+    example = EXAMPLES[name]()
+    anew = clone(example.fitted)
+    for use in (
+        lambda: anew.summary(*example.summary),
+        lambda: anew.report(tmp_path / "page.html"),
+        lambda: anew.privacy_statement_,
+        lambda: anew.plot(),
+        lambda: anew.figures(),
+    ):
+        with pytest.raises(NotFittedError):
+            use()
+
+
+@every_estimator
+def test_a_summary_is_a_table_in_every_form(name):
+    example = EXAMPLES[name]()
+    summary = example.fitted.summary(*example.summary)
+    frame, mapping, page = summary.to_frame(), summary.to_dict(), summary._repr_html_()
+    assert list(frame.index) == list(summary.names) == list(mapping["estimates"])
+    assert list(frame.columns) == ["estimate", "std_error", "z", "p_value", "lower", "upper"]
+    assert json.loads(json.dumps(mapping, allow_nan=False)) == mapping
+    assert mapping["facts"] == dict(summary.all_facts)
+    for text in (summary.title, summary.privacy, *(value for _, value in summary.facts), *summary.notes):
+        assert text in str(summary)
+        assert escape(text) in page
+    pd.testing.assert_frame_equal(summary.table, frame)
 
 
 @every_estimator

@@ -9,31 +9,61 @@ from sklearn.compose import ColumnTransformer
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils import estimator_checks as checks
 
 import askance as ask
+from askance.learning.face import ESTIMATORS
 
-# The checks that an estimator cannot pass, and why.
+# Estimators that can learn from plain rows and labels (or outcomes) pass all of scikit-learn's checks but these.
 WHY_NO_SCORE = "what it learns from does not tell which rows are right: score wants of='truth'"
 NO_SCORE = dict.fromkeys(("check_fit_score_takes_y", "check_pipeline_consistency"), WHY_NO_SCORE)
 NOT_FOR = {"MeanOperatorClassifier": NO_SCORE}
+CHECKED = [
+    ask.IndirectClassifier(),
+    ask.IndirectClassifier(method="moments", ridge=1.0),
+    ask.IndirectRegressor(),
+    ask.MeanOperatorClassifier(),
+    ask.MeanOperatorClassifier("matsushita"),
+    ask.MeanOperatorClassifier("square", ridge=0.01),
+    ask.SpreadClassifier(),
+    ask.SpreadClassifier(method="spectral"),
+]
+# The others take something else, which the checks cannot make up: they pass those that need no fit.
+NO_PLAIN_ROWS = {
+    "CountTagger": "learns from sentences and counts of tags in windows",
+    "Prevalence": "learns from reports alone, without any features",
+    "ProportionClassifier": "learns from bags and their proportions, not from labels",
+    "RatioEstimator": "learns from bags and their proportions, and predicts those of a set of rows",
+}
+WITHOUT_FIT = (
+    checks.check_parameters_default_constructible,
+    checks.check_no_attributes_set_in_init,
+    checks.check_estimator_cloneable,
+    checks.check_estimator_repr,
+    checks.check_get_params_invariance,
+    checks.check_set_params,
+    checks.check_do_not_raise_errors_in_init_or_set_params,
+    checks.check_valid_tag_types,
+    checks.check_mixin_order,
+)
+
+
+def test_every_estimator_is_checked_or_it_is_said_why_not():
+    assert {type(estimator).__name__ for estimator in CHECKED} == set(ESTIMATORS) - set(NO_PLAIN_ROWS)
 
 
 @pytest.mark.filterwarnings("ignore::askance.AskanceWarning")
-@parametrize_with_checks(
-    [
-        ask.IndirectClassifier(),
-        ask.IndirectClassifier(method="moments", ridge=1.0),
-        ask.MeanOperatorClassifier(),
-        ask.MeanOperatorClassifier("matsushita"),
-        ask.MeanOperatorClassifier("square", ridge=0.01),
-        ask.SpreadClassifier(),
-        ask.SpreadClassifier(method="spectral"),
-    ],
-    expected_failed_checks=lambda estimator: NOT_FOR.get(type(estimator).__name__, {}),
+@checks.parametrize_with_checks(
+    CHECKED, expected_failed_checks=lambda estimator: NOT_FOR.get(type(estimator).__name__, {})
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("check", WITHOUT_FIT, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("name", NO_PLAIN_ROWS)
+def test_scikit_learn_checks_without_a_fit(name, check):
+    check(name, getattr(ask, name)())
 
 
 def survey(n=3000, seed=0):

@@ -9,7 +9,6 @@ import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import cross_val_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import askance as ask
 from askance.learning.numbers.moment_regression import regress_moments
@@ -31,12 +30,6 @@ def hidden(n=20_000, epsilon=8.0, mechanism="auto", seed=0):
     channel = ask.PrivateRow(BOUNDS, epsilon, mechanism, outcome="y")
     truth = rows(n, rng)
     return channel, channel.simulate(truth, rng), truth
-
-
-@pytest.mark.filterwarnings("ignore::askance.AskanceWarning")
-@parametrize_with_checks([ask.IndirectRegressor()])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 # -- known solutions -----------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import current_process
 from typing import Any
 
+from askance.engines.base import not_installed
 from askance.engines.local.engine import available_cores
 from askance.errors import AskanceError
 
@@ -16,9 +17,7 @@ def distributed_module() -> Any:
     try:
         import distributed
     except ImportError as error:
-        raise AskanceError(
-            f"the Dask engine is not installed ({error})", remedy="Install it: pip install 'askance[dask]'"
-        ) from error
+        raise not_installed("Dask", "dask", error) from error
     return distributed
 
 

@@ -189,7 +189,7 @@ class DaskEngine:
 
     @contextmanager
     def _watched(self) -> Iterator[list[Any]]:
-        """Give a list for the tasks that are started. If anything fails they are called off, and the reason is told."""
+        """Give a list for the tasks that are started. If anything fails they are called off, and the error says why."""
         tasks: list[Any] = []
         try:
             yield tasks

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from askance.engines.base import not_installed
 from askance.engines.spark.errors import reason
 from askance.errors import AskanceError
 
@@ -20,9 +21,7 @@ def running_session() -> Any:
         from pyspark import SparkContext
         from pyspark.sql import SparkSession
     except ImportError as error:
-        raise AskanceError(
-            f"the Spark engine is not installed ({error})", remedy="Install it: pip install 'askance[spark]'"
-        ) from error
+        raise not_installed("Spark", "spark", error) from error
     # The session of another thread is the program's as well; only the context knows of it.
     return None if SparkContext._active_spark_context is None else SparkSession.builder.getOrCreate()
 

@@ -33,7 +33,7 @@ from askance.mechanisms.counts.sum_zero_vectors import log_vectors, rim_probabil
 from askance.mechanisms.total_noise import gaussian_deviation
 
 _SLACK = 1e-7  # relative: far beyond the rounding errors of logarithms of large numbers, and of sums
-_LARGEST_RADIUS = 1 << 17
+_LARGEST_RADIUS = 1 << 17  # people: to count its rim takes a second, and wider noise hides most bags altogether
 _WIDE = 1e5  # a variance beyond which delta is bounded rather than summed
 _WIDE_SLACK = 1e-4  # relative: the integral is a difference of logarithms that are nearly the same
 
@@ -146,7 +146,7 @@ class BalancedGaussian(CountNoise):
         low, high = guess / 2, guess
         while balanced_gaussian_delta(high, classes, epsilon) * (1 + _SLACK) > delta:
             high *= 1.25
-        for _ in range(40):
+        for _ in range(40):  # to the last digit of a double
             middle = (low + high) / 2
             private = balanced_gaussian_delta(middle, classes, epsilon) * (1 + _SLACK) <= delta
             low, high = (low, middle) if private else (middle, high)

@@ -8,7 +8,7 @@ import numpy as np
 from askance.arrays import Floats
 
 FINE = 400.0  # noise wider than so many whole numbers is looked at on a coarser grid: a change below 10^-6
-_TAIL = 46.0  # weights below exp(-46) of the largest are left out
+TAIL = 46.0  # weights below exp(-46), which is 10^-20, of the largest are left out: all of them are below a last digit
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class CountError:
         reach = len(self.weights) // 2
         side = self.weights[reach + 1 :]
         within = self.weights[reach] + 2 * np.cumsum(np.append(0.0, side))
-        enough = level * (1 - 1e-12)
+        enough = level * (1 - 1e-12)  # sums of probabilities are off by as much
         steps = min(int(np.searchsorted(within, enough)), reach)
         less = steps > 0 and bool(within[steps - 1] + side[steps - 1] >= enough)
         return steps * self.unit, (steps - less) * self.unit
@@ -63,11 +63,11 @@ class CountError:
 
 def laplace_weights(scale: float) -> Floats:
     """Return exp(-|z| / scale) for whole numbers z about zero, as far as they count."""
-    reach = int(_TAIL * scale) + 1
+    reach = int(TAIL * scale) + 1
     return np.asarray(np.exp(-np.abs(np.arange(-reach, reach + 1)) / scale))
 
 
-def gaussian_weights(variance: float, tail: float = _TAIL) -> Floats:
+def gaussian_weights(variance: float, tail: float = TAIL) -> Floats:
     """Return exp(-z^2 / (2 variance)) for whole numbers z about zero, as far as they count."""
     reach = int((2 * tail * variance) ** 0.5) + 1
     return np.asarray(np.exp(-(np.arange(-reach, reach + 1.0) ** 2) / (2 * variance)))

@@ -28,7 +28,7 @@ from askance.errors import InvalidInput
 from askance.mechanisms.budget import Budget
 from askance.mechanisms.counts.balanced_counts import needs_delta
 
-_MOST_DRAWS = 20_000
+_MOST_DRAWS = 20_000  # from an urn: they take less than a tenth of a second a bag
 _SLACK = 1e-5  # relative: far beyond the rounding errors, of levels from 10^-6 on
 _LARGE = 1e4  # where three terms of Stirling's series are exact to the last digit
 _SMALL = -600.0  # the logarithm of a number whose first power is all that counts
@@ -217,7 +217,7 @@ def _least_pseudo_count(epsilon: float, delta: float) -> float:
     As s becomes small, delta at eta_i = 1, eta_j = 0 falls to exp(-a epsilon) / (1 + 2 a).
     """
     low, high = 0.0, math.log(1 / delta) / epsilon
-    for _ in range(60):
+    for _ in range(60):  # to the last digit of a double
         middle = (low + high) / 2
         low, high = (low, middle) if math.exp(-middle * epsilon) <= delta * (1 + 2 * middle) else (middle, high)
     return high
@@ -229,12 +229,12 @@ def _largest_scale(pseudo_count: float, total: int, classes: int, epsilon: float
 
     # An urn that hardly changes in all its draws is a sample of the counts: larger ones tell no more.
     most = 100 * _MOST_DRAWS / (total + classes * pseudo_count)
-    low, high = 1e-9, 1e-9
+    low, high = 1e-9, 1e-9  # a scale at which a person changes nothing
     if not private(low):
         return None
     while private(high) and high < most:
         low, high = high, high * 4
-    for _ in range(24):
+    for _ in range(24):  # of a factor of four: beyond the six digits that are kept
         middle = math.sqrt(low * high)
         low, high = (middle, high) if private(middle) else (low, middle)
     scale = _few_digits(low)

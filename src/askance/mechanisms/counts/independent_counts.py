@@ -17,11 +17,9 @@ from askance.entropy.bits import BitSource
 from askance.entropy.rounded_noise import rounded_gaussian
 from askance.mechanisms.budget import Budget
 from askance.mechanisms.counts.balanced_noise import rounded_laplace
-from askance.mechanisms.counts.count_error import FINE, CountError, centred_error
+from askance.mechanisms.counts.count_error import FINE, TAIL, CountError, centred_error
 from askance.mechanisms.counts.count_noise import CountNoise
 from askance.mechanisms.total_noise import Sensitivity, TotalGaussian
-
-_TAIL = 46.0
 
 
 def moved_label(classes: int) -> Sensitivity:
@@ -51,7 +49,7 @@ class IndependentLaplace(CountNoise):
     def error(self) -> CountError:
         scale = float(self.scale)
         unit = max(scale / _coarse(self.classes), 1.0)
-        reach = int(_TAIL * scale / unit) + 1
+        reach = int(TAIL * scale / unit) + 1
         inner = np.exp(-(np.arange(1, reach + 1) - 0.5) * unit / scale) * -np.expm1(-unit / scale) / 2
         return _stretched(_symmetric(-np.expm1(-unit / (2 * scale)), inner), self.classes, unit)
 
@@ -83,7 +81,7 @@ class IndependentGaussian(CountNoise):
 
         unit = max(float(self.deviation) / _coarse(self.classes), 1.0)
         sigma = float(self.deviation) / unit
-        steps = np.arange(1, int((2 * _TAIL) ** 0.5 * sigma) + 2)
+        steps = np.arange(1, int((2 * TAIL) ** 0.5 * sigma) + 2)
         inner = ndtr(-(steps - 0.5) / sigma) - ndtr(-(steps + 0.5) / sigma)
         return _stretched(_symmetric(1 - 2 * ndtr(-0.5 / sigma), inner), self.classes, unit)
 

@@ -21,7 +21,7 @@ WHY_NOT = (
     "no guarantee: the scale sigma is chosen from the private counts, so that a neighbour has another sigma or is "
     "refused, and the proof of [CR] section 3 does not cover that. For study only"
 )
-_GRID = np.geomspace(1e-4, 1e4, 321)
+_GRID = np.geomspace(1e-4, 1e4, 321)  # steps of 6%: fine enough to see where the search of the paper ends
 
 
 def paper_scale(counts: Sequence[int], epsilon: float, delta: float, search: Search = "exact") -> float:
@@ -56,7 +56,7 @@ def paper_scale(counts: Sequence[int], epsilon: float, delta: float, search: Sea
     if last == len(_GRID) - 1:
         return float(_GRID[-1])
     low, high = float(_GRID[last]), float(_GRID[last + 1])
-    for _ in range(40):
+    for _ in range(40):  # to the last digit of a double
         middle = math.sqrt(low * high)
         low, high = (middle, high) if failing(counts, middle, epsilon) <= delta else (low, middle)
     return low

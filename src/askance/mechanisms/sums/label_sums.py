@@ -21,8 +21,8 @@ from askance.errors import InvalidInput
 
 _EXACT_BITS = 53  # whole numbers up to 2^53 are doubles
 _HEADROOM = 2  # the grid is chosen from some rows: others may be four times as large before it is chosen again
-_BLOCK_VALUES = 1 << 20
-_LOOKED_AT = 4096
+_BLOCK_VALUES = 1 << 20  # 8 MiB at a time for each thread
+_SAMPLE_ROWS = 4096  # evenly spread, to choose the grid by; a row beyond its headroom costs a second pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ def sum_by_label(features: Floats, codes: Codes, classes: int, intercept: bool) 
     >>> sums.one_norm * sums.step, round(sums.squared_two_norm * sums.step**2, 12)
     (3.0, 5.0)
     """
-    some = features[:: max(1, len(features) // _LOOKED_AT)]
+    some = features[:: max(1, len(features) // _SAMPLE_ROWS)]
     bits = _fitting_bits(_largest(some, intercept), len(features)) - _HEADROOM
     seen = _pass(features, codes, classes, intercept, bits)
     if not seen.largest * len(features) <= 2.0**_EXACT_BITS:  # or not finite
