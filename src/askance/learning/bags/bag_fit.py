@@ -37,20 +37,28 @@ def bag_fit(predicted: Floats, given: Floats, sizes: Integers) -> Floats:
     --------
     >>> shares = np.array([[0.2, 0.8], [0.4, 0.6], [0.9, 0.1]])
     >>> bag_fit(shares, shares, np.array([10, 30, 20]))[:, 1].round(2)
-    array([0.35, 0.9 , 0.1 , 0.72])
+    array([0.35, 0.9 , 0.1 , 0.65])
     """
-    rows = int(sizes.sum())
-    groups = max(min(_MOST_GROUPS, len(sizes), rows // _LEAST_ROWS), 1)
+    least = max(int(sizes.sum()) / _MOST_GROUPS, _LEAST_ROWS)
     points = []
     for k in range(predicted.shape[1]):
         order = np.argsort(predicted[:, k], kind="stable")
         weight = sizes[order]
-        middle = np.cumsum(weight) - weight / 2
-        group = np.unique((middle * groups / rows).astype(np.int64), return_inverse=True)[1]
+        group = _groups(weight.tolist(), least)
         total = np.bincount(group, weight)
         shares = [np.bincount(group, weight * table[order, k]) / total for table in (predicted, given)]
         points.append(np.column_stack([np.full(len(total), k), *shares, total]))
     return np.vstack(points)
+
+
+def _groups(sizes: list[int], least: float) -> list[int]:
+    """Number the groups of neighbours that have at least so many rows; what is left over joins the last."""
+    groups, rows = [0], 0
+    for size, left in zip(sizes, np.cumsum(sizes[::-1])[::-1].tolist(), strict=True):
+        closed = rows >= least and left >= least
+        groups.append(groups[-1] + closed)
+        rows = size if closed else rows + size
+    return groups[1:]
 
 
 def bag_fit_figure(points: Floats, classes: Sequence[Any], title: str) -> ReportFigure:
