@@ -152,7 +152,7 @@ def test_formulas_learn_from_all_rows_of_a_dataframe(engine, dataframe, folder, 
 
 
 def test_a_formula_that_mixes_rows_is_refused(engine, dataframe):
-    with pytest.raises(ask.InvalidInput, match="mixes rows"):
+    with pytest.raises(ask.InvalidInput, match=r"mean`\(\.\.\.\)' in the formula"):
         ask.IndirectClassifier().fit_release(
             spark_release(dataframe, HEADER), engine, formula="cheated ~ I(age - age.mean())"
         )
