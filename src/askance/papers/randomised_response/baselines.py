@@ -37,7 +37,7 @@ def train_on_noise(channel: RowChannel, X: Any, y: Any, *, ridge: float | str = 
     Examples
     --------
     >>> import numpy as np, askance as ask
-    >>> from askance.papers.randomised_response.baselines import train_on_noise
+    >>> from askance.papers.randomised_response import train_on_noise
     >>> rng = np.random.default_rng(0)
     >>> X = rng.integers(0, 2, size=(20_000, 1))
     >>> y = np.where(rng.random(20_000) < 1 / (1 + np.exp(2 - 4 * X[:, 0])), "yes", "no")
@@ -76,19 +76,14 @@ def reconstruction(channel: RowChannel, X: Any, y: Any, *, prior: Any = "learned
 
     Parameters
     ----------
-    channel : RowChannel
-    X, y : reports
+    channel, X, y, ridge
+        As for :func:`train_on_noise`, and so is what is returned.
     prior : "learned", "flat" or marginals
-    ridge : float or "auto"
-
-    Returns
-    -------
-    sklearn.linear_model.LogisticRegression
 
     Examples
     --------
-    >>> import numpy as np, askance as ask
-    >>> from askance.papers.randomised_response.baselines import reconstruction
+    >>> import askance as ask, numpy as np
+    >>> from askance.papers.randomised_response import reconstruction
     >>> rng = np.random.default_rng(0)
     >>> X = np.repeat([0, 1], 10_000)[:, None]
     >>> y = np.where(rng.random(20_000) < np.where(X[:, 0] == 1, 0.9, 0.1), "yes", "no")
