@@ -54,7 +54,7 @@ def mean_operator(
     check_targets(out, overwrite=overwrite, inputs=[labels, features, ledger])
     book = Ledger(ledger)
     declared = _classes(classes)
-    public = PeopleFeatures.read(features, id_column, between_commas(columns, "--columns"))
+    public = PeopleFeatures.read(features, id_column, between_commas(columns, "--columns"), private=label)
     done = release_mean_operator(
         public.values,
         read_labels(labels, id_column, label, declared, public.ids),

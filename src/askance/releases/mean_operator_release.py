@@ -27,6 +27,8 @@ from askance.tables.digest import FeatureDigest
 NEIGHBOURS = "data sets that differ in one label; features and the number of people are public"
 
 Mechanism = Literal["auto", "laplace", "knorm", "gaussian", "response"]
+# From so many rows on, a public column of two values is the labels by chance in one of a million cases.
+_ENOUGH_ROWS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,6 +221,23 @@ def release_mean_operator(
     return paid_release(task, ledger)
 
 
+def _refuse_labels_among_features(features: NDArray[Any], codes: Codes, names: Sequence[str]) -> None:
+    """Refuse a column that is the labels under another name: features are public, and a digest of each is released."""
+    places = [np.flatnonzero(codes == code) for code in np.unique(codes)]
+    if len(codes) < _ENOUGH_ROWS or len(places) < 2:
+        return
+    heads = features[[place[0] for place in places]]
+    distinct = [j for j in range(features.shape[1]) if len(np.unique(heads[:, j])) == len(places)]
+    for j in distinct:
+        column = features[:, j]
+        if all((column[place] == heads[k, j]).all() for k, place in enumerate(places)):
+            raise InvalidInput(
+                f"the feature {names[j]!r} tells every label: it is one value for each class",
+                "public features without the private labels",
+                "Take the column out. If everybody may know it, so may everybody know the labels.",
+            )
+
+
 def simulate_mean_operator_release(
     X: Any,
     y: Any,
@@ -269,6 +288,7 @@ class _Task:
         codes = _codes(y, labels)
         if len(codes) != len(features):
             raise InvalidInput(f"{len(codes)} labels for {len(features)} rows of features", "one label a row")
+        _refuse_labels_among_features(features, codes, names)
         digest = None if ids is None else FeatureDigest.of(ids, names, features)
         sums = sum_by_label(features, codes, len(labels), fit_intercept)
         if sums.one_norm == 0:

@@ -34,10 +34,21 @@ class PeopleFeatures:
     values: NDArray[np.float64]
 
     @classmethod
-    def read(cls, path: StrPath, id_column: str, columns: Sequence[str] | None = None) -> "PeopleFeatures":
-        """Read features from CSV or Parquet; all columns but the identifier, unless some are chosen."""
+    def read(
+        cls, path: StrPath, id_column: str, columns: Sequence[str] | None = None, private: str | None = None
+    ) -> "PeopleFeatures":
+        """Read features from CSV or Parquet; all columns but the identifier, unless some are chosen.
+
+        A column of the name ``private`` is never taken for a feature: it is refused, whoever chose it.
+        """
         data = open_data(path)
         names = [name for name in (data.columns if columns is None else columns) if name != id_column]
+        if private in names:
+            raise InvalidInput(
+                f"the private column {private!r} among the public features of {path}",
+                "features without it",
+                "Name the features, or take the private column out of that file: features are published.",
+            )
         if not names:
             raise InvalidInput(f"{path} has no column besides {id_column!r}", "features")
         table, found = read_columns(data, [NumberColumn(name) for name in names], id_column)
