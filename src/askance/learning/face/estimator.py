@@ -3,7 +3,7 @@
 ==================================  ====================================================================================
 ``fit``, ``fit_release``            from arrays, and from a release of the estimator's kind on any engine
 ``score(..., of="reports")``        an estimate of performance on the hidden truth, or a refusal; ``of="truth"`` where
-                                    the truth is known (:mod:`~askance.learning.face.scoring`)
+                                    the truth is known (``scoring``)
 ``summary()``                       a :class:`~askance.reports.Summary`, with privacy in it
 ``guarantee_``                      the privacy of what was learned from: kept, saved and shown
 ``save``, ``askance.load_model``    JSON, read for ever
@@ -71,7 +71,7 @@ class Estimator(JsonModel, BaseEstimator):  # type: ignore[misc]
     def _write_report(
         self, path: str | os.PathLike[str], summary: Summary, figures: tuple[ReportFigure, ...], overwrite: bool
     ) -> None:
-        kind, repeat = type(self).__name__, f"import askance\n\n{self!r}.fit(...).report({Path(path).name!r})"
+        kind, repeat = type(self).__name__, f"from askance import *\n\n{self!r}.fit(...).report({Path(path).name!r})"
         made = EstimatorReport(summary.title, summary, kind, self.guarantee_, figures=figures, how_to_repeat=repeat)
         check_target(Path(path), overwrite=overwrite)
         write_text(Path(path), estimator_page(made))
