@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -60,7 +61,7 @@ class ArrayPartition:
 
 @dataclass(frozen=True, eq=False)
 class ArraySource:
-    """Arrays in memory, cut into ranges of rows."""
+    """Arrays in memory, cut into ranges of rows: as long as each other, so that no thread waits for another."""
 
     data: Records
     partition_rows: int = PARTITION_ROWS
@@ -70,8 +71,9 @@ class ArraySource:
         return len(self.data)
 
     def partitions(self) -> list[ArrayPartition]:
-        starts = range(0, max(self.num_rows, 1), self.partition_rows)
-        return [ArrayPartition(self.data, start, min(start + self.partition_rows, self.num_rows)) for start in starts]
+        count = max(-(-self.num_rows // self.partition_rows), 1)
+        ends = [self.num_rows * number // count for number in range(count + 1)]
+        return [ArrayPartition(self.data, start, stop) for start, stop in pairwise(ends)]
 
 
 @dataclass(frozen=True)
