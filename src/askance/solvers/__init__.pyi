@@ -1,11 +1,16 @@
 from askance.solvers.bag_means import Sizes as Sizes
 from askance.solvers.bag_means import class_means as class_means
+from askance.solvers.damped_newton import climb as climb
 from askance.solvers.em import class_probabilities as class_probabilities
 from askance.solvers.em import expectation_maximisation as expectation_maximisation
 from askance.solvers.em import weight_argument as weight_argument
+from askance.solvers.log_f import LogF as LogF
 from askance.solvers.newton import Local as Local
 from askance.solvers.newton import Solution as Solution
 from askance.solvers.newton import maximise as maximise
+from askance.solvers.profile_likelihood import Objective as Objective
+from askance.solvers.profile_likelihood import Profile as Profile
+from askance.solvers.profile_likelihood import ProfileSearch as ProfileSearch
 from askance.solvers.simplex import mixture_proportions as mixture_proportions
 from askance.solvers.simplex import project_to_simplex as project_to_simplex
 from askance.solvers.simplex import whole_counts as whole_counts

@@ -1,0 +1,55 @@
+"""Newton on the absolute curvature: saddles, slopes that never end but for a penalty, units."""
+
+import numpy as np
+from scipy import optimize
+
+from askance.solvers import Local, climb
+
+
+def test_it_climbs_rosenbrock_from_where_it_is_not_concave():
+    def rosenbrock(t):
+        return Local(-optimize.rosen(t), -optimize.rosen_der(t), optimize.rosen_hess(t))
+
+    for start in ([-1.2, 1.0], [0.0, 5.0], [3.0, -4.0, 2.0]):
+        found = climb(rosenbrock, np.array(start))
+        assert found.converged
+        np.testing.assert_allclose(found.theta, 1, atol=1e-6)
+
+
+def test_it_leaves_a_saddle_on_which_it_starts():
+    def two_hills(t):
+        x, y = t
+        value = -((x**2 - 1) ** 2) - y**2
+        return Local(value, np.array([-4 * x * (x**2 - 1), -2 * y]), np.diag([12 * x**2 - 4, 2.0]))
+
+    found = climb(two_hills, np.zeros(2))
+    assert found.converged
+    np.testing.assert_allclose(np.abs(found.theta), [1, 0], atol=1e-8)
+
+
+def test_no_step_is_longer_than_allowed():
+    seen = []
+
+    def far_away(t):
+        seen.append(t.copy())
+        return Local(-float((t[0] - 100) ** 2), -2 * (t - 100), 2 * np.eye(1))
+
+    found = climb(far_away, np.zeros(1), longest=7.0)
+    assert found.converged
+    assert np.abs(np.diff(np.ravel(seen))).max() <= 7.0 + 1e-9
+
+
+def test_a_direction_that_does_not_matter_stays_where_it_is():
+    def flat(t):
+        return Local(-float((t[0] + t[1] - 1) ** 2), -2 * (t[0] + t[1] - 1) * np.ones(2), 2 * np.ones((2, 2)))
+
+    found = climb(flat, np.array([3.0, 0.0]))
+    assert found.converged
+    np.testing.assert_allclose([found.theta.sum(), found.theta[0] - found.theta[1]], [1, 3])
+
+
+def test_it_says_when_it_did_not_arrive():
+    def slow(t):
+        return Local(float(-np.exp(-t[0])), np.exp(-t), np.diag(np.exp(-t)))
+
+    assert not climb(slow, np.zeros(1), max_iterations=5).converged
