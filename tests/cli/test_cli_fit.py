@@ -352,8 +352,13 @@ def test_overwrite_replaces(place, capsys):
     assert code == 2
     assert "--overwrite" in err
     assert Path("out.html").read_text() == "old"
-    code, _, _ = run(capsys, "release.parquet", "--question", "cheated", "--report", "out.html", "--overwrite")
-    assert code == 0
+    words = ("release.parquet", "--question", "cheated", "--report", "out.html", "--overwrite")
+    code, _, err = run(capsys, *words)
+    assert code == 2
+    assert "out.html holds something that askance did not write" in err
+    Path("out.html").unlink()
+    for _ in range(2):
+        assert run(capsys, *words)[0] == 0
     assert Path("out.html").read_text().startswith("<!doctype html>")
 
 

@@ -350,7 +350,7 @@ def test_a_folder_that_is_no_release_is_never_replaced(tmp_path: Path) -> None:
     folder = tmp_path / "photographs"
     folder.mkdir()
     (folder / "holiday.jpg").write_bytes(b"x")
-    with pytest.raises(ask.ReleaseError, match="not a release"):
+    with pytest.raises(ask.ReleaseError, match="expected a release of reports"):
         release().write(folder, overwrite=True)
     assert (folder / "holiday.jpg").read_bytes() == b"x"
 

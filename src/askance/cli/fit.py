@@ -142,13 +142,18 @@ def fit(
     """
     from askance.cli.fit_kinds import ANSWERS, BAGS, REGIONS, TOTALS, check_options, kinds_of
     from askance.cli.output import print_json, say
+    from askance.files.kinds import MODEL, REPORT
     from askance.workflows.bags import fit_bags
     from askance.workflows.fit_request import FitRequest
     from askance.workflows.mean_operator import fit_mean_operator
     from askance.workflows.regions import fit_regions
 
     penalty = _ridge(ridge)
-    check_targets(report, save, overwrite=overwrite, inputs=[Path(data), study, features, sentences, proportions])
+    check_targets(
+        [(report, REPORT), (save, MODEL)],
+        overwrite=overwrite,
+        inputs=[Path(data), study, features, sentences, proportions],
+    )
     kinds = kinds_of(data, proportions)
     check_options(context, kinds)
     command = _command(context)

@@ -83,13 +83,13 @@ def receipt(
     import json
 
     from askance.cli.output import print_json, say
-    from askance.files.atomic import written_whole
+    from askance.files.kinds import RECEIPT
+    from askance.files.targets import write_text
     from askance.mechanisms.ledger import Ledger
 
-    check_targets(out, overwrite=overwrite, inputs=[path])
+    check_targets([(out, RECEIPT)], overwrite=overwrite, inputs=[path])
     made = Ledger(path).receipt()
-    with written_whole(out) as file:
-        file.write_text(json.dumps(made.to_dict(), indent=2) + "\n", encoding="utf-8")
+    write_text(out, json.dumps(made.to_dict(), indent=2) + "\n", RECEIPT)
     if as_json:
         print_json(made.to_dict() | {"written": [str(out)]})
     if not quiet:

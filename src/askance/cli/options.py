@@ -1,9 +1,13 @@
 """Options that several commands share: each is declared once, and means the same everywhere."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, overload
+from typing import TYPE_CHECKING, Annotated, Any, overload
 
 import typer
+
+if TYPE_CHECKING:
+    from askance.files.kinds import FileKind
 
 # Other spellings that are understood, and not shown: early versions had them.
 OTHER_SPELLINGS = {"output": "out"}
@@ -13,7 +17,9 @@ _OUTPUT, BAGS_PANEL = "Output", "Bags to learn from"
 _PLOTS = (".png", ".svg", ".pdf")
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.", rich_help_panel=_OUTPUT)]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace earlier files.", rich_help_panel=_OUTPUT)]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace earlier files of the same kind.", rich_help_panel=_OUTPUT)
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print no progress and no remarks.", rich_help_panel=_OUTPUT)]
 Report = Annotated[
     Path | None, typer.Option("--report", help="Write a report (one HTML file).", rich_help_panel=_OUTPUT)
@@ -112,12 +118,14 @@ def between_commas(text: str | None, option: str) -> list[str] | None:
     return names
 
 
-def check_targets(*targets: Path | None, overwrite: bool, inputs: "list[Path | None]") -> None:
-    """Refuse files that are there already, or would be written over each other or over what is read."""
+def check_targets(
+    targets: "Sequence[tuple[Path | None, FileKind]]", *, overwrite: bool, inputs: "list[Path | None]"
+) -> None:
+    """Refuse files that are there already or hold something else, or would be written over each other or the inputs."""
     from askance.files.targets import check_target
 
     taken = [path for path in inputs if path is not None]
-    for target in targets:
+    for target, kind in targets:
         if target is not None:
-            check_target(target, overwrite=overwrite, inputs=tuple(taken))
+            check_target(target, kind, overwrite=overwrite, inputs=tuple(taken))
             taken.append(target)

@@ -69,12 +69,16 @@ def ratios(
     """
     from askance.cli.output import print_json, say, warn
     from askance.errors import InvalidInput
+    from askance.files.kinds import MODEL, PICTURES, PNG, RATIOS
     from askance.files.targets import write_text
     from askance.learning.ratios.ratio_report import ratio_plot, save_plot
     from askance.workflows.ratios import estimate_ratios, learn_ratios, load_ratios
     from askance.workflows.remarks import collected_remarks
 
-    check_targets(out, plot, save, overwrite=overwrite, inputs=[new, bags, proportions, model])
+    picture = PNG if plot is None else PICTURES[plot.suffix.lower()]
+    check_targets(
+        [(out, RATIOS), (plot, picture), (save, MODEL)], overwrite=overwrite, inputs=[new, bags, proportions, model]
+    )
     given = given_options(context)
     with collected_remarks() as remarks:
         if model is not None:
@@ -90,11 +94,11 @@ def ratios(
             fitted = learn_ratios(bags, proportions, bag, names, method=method, target=target, level=level, seed=seed)
         table = estimate_ratios(fitted, new, group, level)
     if out is not None:
-        write_text(out, table.to_csv())
+        write_text(out, table.to_csv(), RATIOS)
     if plot is not None:
         save_plot(ratio_plot(table), plot)
     if save is not None:
-        write_text(save, fitted.to_json())
+        fitted.save(save)
     written = [str(path) for path in (out, plot, save) if path is not None]
     if as_json:
         print_json(

@@ -47,11 +47,13 @@ def mean_operator(
     One person's label is protected; features and identifiers are taken to be known to both sides. The budget is spent
     before any noise is drawn. Whatever is refused spends nothing.
     """
+    from askance.files.kinds import FileKind
     from askance.mechanisms.ledger import Ledger
-    from askance.releases.mean_operator_release import release_mean_operator
+    from askance.releases.mean_operator_release import MeanOperatorRelease, release_mean_operator
     from askance.tables.people import PeopleFeatures, read_labels
 
-    check_targets(out, overwrite=overwrite, inputs=[labels, features, ledger])
+    kind = FileKind.of_format(MeanOperatorRelease.FORMAT)
+    check_targets([(out, kind)], overwrite=overwrite, inputs=[labels, features, ledger])
     book = Ledger(ledger)
     declared = _classes(classes)
     public = PeopleFeatures.read(features, id_column, between_commas(columns, "--columns"), private=label)
@@ -109,8 +111,9 @@ def counts(
     nothing.
     """
     from askance.errors import InvalidInput
+    from askance.files.kinds import FileKind
     from askance.mechanisms.ledger import Ledger
-    from askance.releases.counts_release import release_counts
+    from askance.releases.counts_release import CountsRelease, release_counts
     from askance.tables.counted_people import CountedPeople, count_people, read_count_table
 
     if counted == (label is not None) or (counted and id_column is not None):
@@ -118,7 +121,8 @@ def counts(
             "--label and --counts together, or neither" if id_column is None else "--id with --counts",
             "--label COLUMN (and --id COLUMN) for a row for each person, or --counts for a row for each bag",
         )
-    check_targets(out, overwrite=overwrite, inputs=[data, ledger])
+    kind = FileKind.of_format(CountsRelease.FORMAT)
+    check_targets([(out, kind)], overwrite=overwrite, inputs=[data, ledger])
     book = Ledger(ledger)
     declared = _classes(classes)
     if label is None:

@@ -23,9 +23,10 @@ def tag(
 ) -> None:
     """Tag sentences with a tagger that was learned from counts."""
     from askance.cli.output import print_json, say
+    from askance.files.kinds import TAGGED
     from askance.workflows.tagging import tag_sentences
 
-    check_targets(out, overwrite=overwrite, inputs=[model, text])
+    check_targets([(out, TAGGED[form])], overwrite=overwrite, inputs=[model, text])
     tagged = tag_sentences(model, text)
     if out is not None:
         tagged.write(out, form)

@@ -1,13 +1,17 @@
 """Plots and tables on disk: all figures in one style, and no half-written file."""
 
 import csv
-from collections.abc import Callable, Sequence
+import io
+import json
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from askance.files.atomic import written_whole
+from askance.files.kinds import PNG, FileKind
+from askance.files.targets import write_text, written_whole
 from askance.papers.findings import Columns, Outcome, Result
 from askance.reports.colours import GREY, INK
 
@@ -58,27 +62,28 @@ def save_result(result: Result, folder: Path, item: str) -> Outcome:
 
 def save_figure(figure: "Figure", path: Path) -> Path:
     """Write a figure as PNG."""
-    return _written(path, lambda part: figure.savefig(part, format="png"))
+    with written_whole(path, PNG) as part:
+        figure.savefig(part, format="png")
+    return path
 
 
 def save_table(columns: Columns, path: Path) -> Path:
     """Write columns of equal length as CSV."""
-
-    def write(part: Path) -> None:
-        with part.open("w", newline="", encoding="utf-8") as stream:
-            writer = csv.writer(stream)
-            writer.writerow(columns)
-            writer.writerows(zip(*columns.values(), strict=True))
-
-    return _written(path, write)
-
-
-def save_text(text: str, path: Path) -> Path:
-    """Write text."""
-    return _written(path, lambda part: part.write_text(text, encoding="utf-8"))
-
-
-def _written(path: Path, write: Callable[[Path], Any]) -> Path:
-    with written_whole(path) as part:
-        write(part)
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(columns)
+    head = text.getvalue()
+    writer.writerows(zip(*columns.values(), strict=True))
+    write_text(path, text.getvalue(), FileKind("a table of this figure", re.escape(head.encode())))
     return path
+
+
+def save_account(account: dict[str, Any], path: Path) -> Path:
+    """Write the findings, over none but those of the same figure."""
+    begins = re.escape(_json({"name": account["name"]}).rstrip("\n}").encode())
+    write_text(path, _json(account), FileKind("the findings of this figure", begins))
+    return path
+
+
+def _json(account: dict[str, Any]) -> str:
+    return json.dumps(account, indent=2) + "\n"

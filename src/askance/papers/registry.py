@@ -5,7 +5,6 @@ when the registry is first asked for. Running it computes and draws; :func:`run_
 """
 
 import difflib
-import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
@@ -136,7 +135,7 @@ def run_entry(entry: Entry, output: Path, seed: int, quick: bool = False) -> "Ou
     """
     import numpy as np
 
-    from askance.papers.artefacts import save_result, save_text
+    from askance.papers.artefacts import save_account, save_result
 
     if seed < 0:
         raise InvalidInput(f"seed={seed}", "0 or a positive integer")
@@ -148,7 +147,7 @@ def run_entry(entry: Entry, output: Path, seed: int, quick: bool = False) -> "Ou
         folder.mkdir(parents=True, exist_ok=True)
         outcome = save_result(entry.run(rng, quick), folder, item)
         account = entry.to_json() | {"seed": seed, "quick": quick} | outcome.to_json()
-        save_text(json.dumps(account, indent=2) + "\n", folder / f"{item}.json")
+        save_account(account, folder / f"{item}.json")
     except OSError as error:
         raise InvalidInput(
             f"the output folder {folder} cannot be written to ({error.strerror or error})",

@@ -2,14 +2,15 @@
 
 import hashlib
 import json
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from askance.errors import ReleaseError
-from askance.files.atomic import written_whole
+from askance.files.kinds import FileKind
 from askance.files.location import Location, StrPath
+from askance.files.targets import check_target, write_text
 
 
 class JsonRelease(ABC):
@@ -39,11 +40,10 @@ class JsonRelease(ABC):
         return hashlib.sha256(self.to_json().encode()).hexdigest()
 
     def write(self, path: StrPath, *, overwrite: bool = False) -> None:
-        """Write a JSON file, whole or not at all."""
-        if os.path.lexists(path) and not overwrite:
-            raise ReleaseError(f"{path} exists already", remedy="Choose another name, or say overwrite.")
-        with written_whole(path) as temporary:
-            temporary.write_text(self.to_json(), encoding="utf-8", newline="\n")
+        """Write a JSON file, whole or not at all; only a release of the same kind is ever overwritten."""
+        kind = FileKind.of_format(self.FORMAT)
+        check_target(Path(path), kind, overwrite=overwrite)
+        write_text(Path(path), self.to_json(), kind)
 
     @classmethod
     def read(cls, path: StrPath) -> Self:

@@ -17,8 +17,9 @@ from askance.channels.guarantee import Guarantee
 from askance.channels.region_counts import RegionCounts
 from askance.channels.specs import channel_from_spec
 from askance.errors import AskanceError, InvalidInput, ReleaseError
-from askance.files.atomic import written_whole
+from askance.files.kinds import FileKind
 from askance.files.location import UNREADABLE, Location, StrPath, first_line
+from askance.files.targets import check_target, written_whole
 from askance.tables.counted_region import CountedRegion, Sentences, checked_sentences, is_writable
 
 _EXPECTED = "regions as JSON lines (.jsonl) or Parquet"
@@ -119,10 +120,13 @@ class RegionRelease:
             raise ReleaseError(f"{path}: {error}") from error
 
     def write(self, path: StrPath, *, overwrite: bool = False) -> None:
-        """Write JSON lines, or Parquet if the name ends with .parquet; whole or not at all."""
-        if os.path.lexists(path) and not overwrite:
-            raise ReleaseError(f"{path} exists already", remedy="Choose another name, or say overwrite.")
-        with written_whole(path) as temporary:
+        """Write JSON lines, or Parquet if the name ends with .parquet; whole or not at all.
+
+        Only regions are ever overwritten.
+        """
+        kind = FileKind.of_format(self.FORMAT)
+        check_target(Path(path), kind, overwrite=overwrite)
+        with written_whole(path, kind) as temporary:
             if _is_parquet_name(os.fspath(path)):
                 self._write_parquet(temporary)
             else:

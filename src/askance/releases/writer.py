@@ -13,8 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from askance.errors import InvalidInput, ReleaseError
+from askance.files.kinds import REPORTS
+from askance.files.targets import refuse_another_kind
 from askance.releases.header import Header
-from askance.releases.release import Release
 
 # To open and read a group takes one or two milliseconds; a thread needs as long to sum so many rows of a few columns.
 ROW_GROUP_ROWS = 1 << 17
@@ -156,15 +157,10 @@ def refuse_existing(path: Path, overwrite: bool) -> None:
     """Refuse a place that is taken, unless it may be overwritten; only ever a release is overwritten."""
     if os.path.lexists(path) and not overwrite:
         raise ReleaseError(f"{path} exists already", remedy="Choose another name, or say overwrite (--overwrite).")
-    empty = path.is_dir() and not any(path.iterdir())
-    if os.path.lexists(path) and not empty:
-        # What is replaced is gone: true answers, a study file, a folder of other things must not be.
-        try:
-            Release.read(path)
-        except ReleaseError as error:
-            raise ReleaseError(
-                f"{path} exists and is not a release ({error})", "a release to overwrite", "Choose another name."
-            ) from error
+    # What is replaced is gone: true answers, a study file, a ledger, a folder of other things must not be. Readers pass
+    # over hidden files in a folder, and so these count too.
+    for file in sorted(path.iterdir()) if path.is_dir() else [path]:
+        refuse_another_kind(file, REPORTS)
 
 
 def put_in_place(temporary: Path, path: Path, *, overwrite: bool) -> None:

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from askance.files.kinds import REPORT
 from askance.files.targets import check_target, write_text
 from askance.reports.answer_page import answer_sections
 from askance.reports.estimator_html import estimator_page
@@ -26,8 +27,8 @@ def write_report(
         Replace an earlier file; refused otherwise.
     """
     target = Path(path)
-    check_target(target, overwrite=overwrite)
-    write_text(target, report_html(report))
+    check_target(target, REPORT, overwrite=overwrite)
+    write_text(target, report_html(report), REPORT)
     return target
 
 

@@ -6,6 +6,7 @@ Their answers are hidden with the operating system's entropy, as real ones would
 """
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +20,8 @@ from pyarrow import csv
 from askance.channels.labels.finite import Identity
 from askance.channels.labels.randomized_response import RandomizedResponse
 from askance.errors import InvalidInput
-from askance.files.targets import write_text
+from askance.files.kinds import FileKind
+from askance.files.targets import check_target, write_text, written_whole
 from askance.learning.answers.indirect_classifier import IndirectClassifier
 from askance.planning.auditing.audit_report import AuditReport
 from askance.planning.auditing.channel_audit import audit
@@ -39,6 +41,10 @@ _COVARIATES = {"texture": "mean texture", "smoothness": "mean smoothness"}
 _FARTHEST = 6.0  # standard errors: far beyond chance, so that only a defect can fail the demonstration
 # Enough draws to find a probability that is off by a hundredth; the audit of an honest channel never fails by chance.
 _DRAWS, _AUDIT_ERROR_RATE = 400_000, 1e-6
+_TITLE = "Tumours: a private study"
+# By what an earlier demonstration is known: nobody else's study and answers are written over.
+_STUDY = FileKind("the study of a demonstration", rb'(?s).*?\ntitle = "' + _TITLE.encode() + b'"')
+_ANSWERS = FileKind("the answers of a demonstration", rb'"malignant","texture","smoothness"\r?\n')
 
 
 @dataclass(frozen=True)
@@ -80,10 +86,19 @@ class DemoStudy:
         return self.folder / "report.html"
 
     def make_folder(self) -> None:
-        """Make the folder; refuse a file in its place."""
+        """Make the folder; refuse a file in its place, and a folder with files of these names from elsewhere."""
         if self.folder.exists() and not self.folder.is_dir():
             raise InvalidInput(f"{self.folder} is a file", "a folder to write the demonstration into")
         self.folder.mkdir(parents=True, exist_ok=True)
+        check_target(self.study_file, _STUDY, overwrite=True)
+        if not self.study_file.exists():
+            for other in (self.answers, self.release_file, self.report_file):
+                if os.path.lexists(other):
+                    raise InvalidInput(
+                        f"{other} is there, and no study of a demonstration beside it",
+                        "a folder of its own for the demonstration",
+                        "Name another one: --out FOLDER.",
+                    )
 
     def plan(self) -> str:
         """Say how precise the study will be, and at which price in privacy."""
@@ -101,9 +116,10 @@ class DemoStudy:
             "malignant", RandomizedResponse(("no", "yes"), epsilon=self.EPSILON), "Was your tumour malignant?"
         )
         covariates = tuple(Covariate(name, "number") for name in _COVARIATES)
-        text = Study((asked,), covariates, "tumours", "Tumours: a private study").to_toml()
-        write_text(self.study_file, text)
-        csv.write_csv(self.truth, self.answers)
+        text = Study((asked,), covariates, "tumours", _TITLE).to_toml()
+        write_text(self.study_file, text, _STUDY)
+        with written_whole(self.answers, _ANSWERS) as part:
+            csv.write_csv(self.truth, part)
         return text
 
     def privatize(self) -> str:

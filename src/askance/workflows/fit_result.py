@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from askance.files.kinds import MODEL
 from askance.files.targets import write_text
 from askance.learning.face.estimator import Estimator
 from askance.reports.estimator_report import EstimatorReport
@@ -39,11 +40,11 @@ class FitResult:
     remarks: tuple[str, ...] = ()
 
     def write(self, report: Path | None = None, save: Path | None = None) -> list[Path]:
-        """Write the page and the model where paths are given, over whatever is there; return the paths."""
+        """Write the page and the model where paths are given, over earlier ones; return the paths."""
         if report is not None:
             write_report(report, self.report, overwrite=True)
         if save is not None:
-            write_text(save, self.model.to_json())
+            write_text(save, self.model.to_json(), MODEL)
         return [path for path in (report, save) if path is not None]
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from askance.files.kinds import TAGGED
 from askance.files.location import StrPath
 from askance.files.targets import write_text
 from askance.learning.counting.count_tagger import CountTagger
@@ -31,8 +32,8 @@ class TaggedSentences:
         return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in self.records())
 
     def write(self, path: Path, form: str) -> None:
-        """Write them, whole or not at all, over whatever is there."""
-        write_text(path, self.text(form))
+        """Write them, whole or not at all, over earlier ones of the same form."""
+        write_text(path, self.text(form), TAGGED[form])
 
 
 def tag_sentences(model: StrPath, text: StrPath) -> TaggedSentences:

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from askance.arrays import Floats
 from askance.channels.guarantee import Guarantee
 from askance.errors import NotAvailable
+from askance.files.kinds import REPORT
 from askance.files.targets import check_target, write_text
 from askance.learning.face.figures import drawn, intervals_figure
 from askance.learning.face.saving import JsonModel
@@ -73,8 +74,8 @@ class Estimator(JsonModel, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         kind, repeat = type(self).__name__, f"from askance import *\n\n{self!r}.fit(...).report({Path(path).name!r})"
         made = EstimatorReport(summary.title, summary, kind, self.guarantee_, figures=figures, how_to_repeat=repeat)
-        check_target(Path(path), overwrite=overwrite)
-        write_text(Path(path), estimator_page(made))
+        check_target(Path(path), REPORT, overwrite=overwrite)
+        write_text(Path(path), estimator_page(made), REPORT)
 
 
 def without_errors(parameters: Floats) -> Floats:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 import askance
 from askance.channels.specs import channel_from_spec
 from askance.errors import InvalidInput, NotAvailable, ReleaseError
-from askance.files.atomic import written_whole
+from askance.files.kinds import MODEL
+from askance.files.targets import check_target, write_text
 
 FORMAT = "askance-model"
 VERSION = 1
@@ -62,10 +63,10 @@ class JsonModel:
         return json.dumps(content, indent=1, allow_nan=False)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a JSON file, atomically."""
+        """Write the fitted model to a JSON file, whole or not at all, over nothing but an earlier model."""
         text = self.to_json()
-        with written_whole(path) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+        check_target(Path(path), MODEL, overwrite=True)
+        write_text(Path(path), text, MODEL)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

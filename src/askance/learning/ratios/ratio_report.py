@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askance.arrays import Floats
-from askance.files.atomic import written_whole
+from askance.files.kinds import PICTURES, PNG
+from askance.files.targets import written_whole
 from askance.learning.ratios.diagnosis import SHIFTED
 from askance.reports.number_format import number, p_value
 
@@ -142,5 +143,5 @@ def ratio_plot(table: RatioTable) -> "Figure":
 
 def save_plot(figure: "Figure", path: Path) -> None:
     """Write a figure, in the format that the file's name ends with, whole or not at all."""
-    with written_whole(path) as temporary:
+    with written_whole(path, PICTURES.get(path.suffix.lower(), PNG)) as temporary:
         figure.savefig(temporary, format=path.suffix.lstrip(".").lower() or "png")
