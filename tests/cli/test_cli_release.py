@@ -142,15 +142,17 @@ def test_the_ledger_is_made_spent_and_shown(place, run):
     assert run("ledger", "show", "nothing")[0] == 2
 
 
-def test_a_ledger_of_other_people(place, run):
-    assert run(*releasing(epsilon="0.1"))[0] == 0
-    half = np.arange(ROWS // 2)
-    pq.write_table(features(half), "X.parquet")
-    pyarrow.csv.write_csv(labels(half), "labels.csv")
-    code, _, err = run(*releasing(epsilon="0.1", out="half.json"))
+def test_the_same_people_less_one_have_no_new_budget(place, run):
+    assert run(*releasing(epsilon="0.8"))[0] == 0
+    others = np.arange(1, ROWS)
+    pq.write_table(features(others), "X.parquet")
+    pyarrow.csv.write_csv(labels(others), "labels.csv")
+    code, _, err = run(*releasing(epsilon="0.8", out="again.json"))
     assert code == 2
-    assert "belongs to another data set" in err
-    assert spent() == ["0.1"]
+    assert "epsilon 0.2, delta 0.000001 left of epsilon 1, delta 0.000001 for these 1,999 people" in err
+    assert "a new ledger would not give them a new budget" in err
+    assert "ledger create" not in err
+    assert spent() == ["0.8"]
 
 
 # -- refused, and nothing spent --------------------------------------------------------------------------------------

@@ -88,9 +88,10 @@ def test_one_bag_and_classes_that_are_numbers(place, run):
     release = CountsRelease.read("counts.json")
     assert (release.bags, release.classes, release.totals) == (("all",), (0, 1), (ROWS,))
     pyarrow.csv.write_csv(table(ward=[1, 2], **{"0": [3, 4], "1": [5, 6]}), "table.csv")
-    code, _, err = run(*releasing("table.csv", "--counts", "--overwrite", label=None, classes="0,1"))
-    assert code == 2  # other people than those of the ledger
-    assert "another data set" in err
+    code, _, err = run(*releasing("table.csv", "--counts", "--overwrite", label=None, classes="0,1", epsilon="1.5"))
+    assert code == 2  # nobody said that these are other people
+    assert "left of epsilon" in err
+    assert "for everybody" in err
     assert CountsRelease.read("counts.json").bags == ("all",)
 
 

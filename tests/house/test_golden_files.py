@@ -739,12 +739,31 @@ def test_a_ledger_says_what_was_spent(ledger):
 
 
 def test_an_old_ledger_is_spent_to_its_end_and_no_further(ledger):
-    with pytest.raises(ask.InvalidInput, match="belongs to another data set"):
-        ledger.spend("0.1", what="other people", people="ids 18")
     with pytest.raises(ask.BudgetSpent, match=r"epsilon 0\.7"):
         ledger.spend("0.70000001", what="too much")
-    assert ledger.spend("0.7", "4e-7", what="all that is left", people="ids 17") == 3
+    with pytest.raises(ask.BudgetSpent, match="for these 2 people"):  # whom it was about is not known: everybody
+        ledger.spend("0.8", what="other people", people=["ann", "bob"])
+    assert ledger.spend("0.7", "4e-7", what="all that is left", people=["ann", "bob"]) == 3
     assert (ledger.remaining.epsilon, ledger.remaining.delta) == (0, 0)
+    assert ask.Ledger(ledger.path).entries[2].people == 2
+    with pytest.raises(ask.BudgetSpent):
+        ledger.spend("0.01", what="one more", people=["ann"])
+    ledger.spend("0.7", what="somebody else", people=["cyd"])  # on whom the old entries count, and not the new one
+
+
+def test_a_ledger_of_version_2_goes_on_from_its_receipts(tmp_path):
+    """Written before ledgers knew people: a filter, seals, and entries that count for everybody."""
+    ledger = ask.Ledger(shutil.copyfile(GOLDEN / "ledger-v2.ledger", tmp_path / "l"))
+    receipt = ledger.receipt()
+    assert ledger.filter.kind == "gdp"
+    assert [entry.people for entry in ledger.entries] == [None] * 3
+    before = ledger.remaining
+    ledger.spend("0.01", what="a small one", people=["P01"])
+    ledger.check_receipt(receipt)
+    assert ledger.entries[-1].people == 1
+    assert ledger.remaining.epsilon < before.epsilon
+    with pytest.raises(ask.BudgetSpent, match="by the filter gdp"):
+        ledger.spend(before.epsilon * 2, what="as if nothing had been", people=["P02"])
 
 
 # -- studies and channels ----------------------------------------------------------------------------------------------

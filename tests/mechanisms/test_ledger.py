@@ -90,20 +90,6 @@ def test_nothing_is_given_back(ledger):
     assert ledger.spent == Budget.of(0.5)
 
 
-def test_a_ledger_belongs_to_one_data_set(ledger):
-    ledger.spend(0.1, what="x", people="ids 1")
-    ledger.spend(0.1, what="x", people="ids 1")
-    with pytest.raises(InvalidInput, match="belongs to another data set"):
-        ledger.spend(0.1, what="x", people="ids 2")
-    assert ledger.spent == Budget.of(0.2)
-
-
-def test_a_refused_spend_does_not_claim_the_ledger(ledger):
-    with pytest.raises(BudgetSpent):
-        ledger.spend(2, what="too much", people="ids 1")
-    ledger.spend(0.1, what="x", people="ids 2")
-
-
 # -- files -----------------------------------------------------------------------------------------------------------
 
 

@@ -280,10 +280,10 @@ def test_the_ledger_knows_the_release(tmp_path):
     (entry,) = ledger.entries
     assert (entry.epsilon, entry.release) == ("0.25", release.digest)
     assert "counts of 10 labels in 1 bag (discrete-laplace)" in entry.what
-    with pytest.raises(InvalidInput, match="another data set"):
-        ask.release_counts([3, 8], "0.25", ledger=ledger)
-    with pytest.raises(ask.BudgetSpent):
-        ask.release_counts([3, 7], "0.8", ledger=ledger)
+    with pytest.raises(ask.BudgetSpent, match="for everybody"):
+        ask.release_counts([3, 8], "0.8", ledger=ledger)
+    with pytest.raises(InvalidInput, match="3 identifiers for 10 people"):
+        ask.release_counts([3, 7], "0.25", ledger=ledger, people=["a", "b", "c"])
     assert len(ledger.entries) == 1
 
 

@@ -374,14 +374,15 @@ def test_what_is_refused_spends_nothing(arguments, options, says, tmp_path):
     assert ledger.entries == ()
 
 
-def test_a_ledger_of_other_people_is_refused(tmp_path):
-    ledger = ask.Ledger.create(tmp_path / "l", 10, data_set="d")
+def test_a_budget_is_that_of_people_and_not_of_a_table(tmp_path):
+    ledger = ask.Ledger.create(tmp_path / "l", 2, data_set="d")
     ask.release_mean_operator(X, Y, 1, ids=range(200), ledger=ledger)
     ask.release_mean_operator(X[::-1], Y[::-1], 1, ids=range(200)[::-1], ledger=tmp_path / "l")
     for ids in (range(1, 201), None):
-        with pytest.raises(InvalidInput, match="another data set"):
+        with pytest.raises(ask.BudgetSpent, match="epsilon 0 left"):
             ask.release_mean_operator(X, Y, 1, ids=ids, ledger=ledger)
-    assert len(ledger.entries) == 2
+    ask.release_mean_operator(X, Y, 2, ids=range(200, 400), ledger=ledger)
+    assert len(ledger.entries) == 3
 
 
 def test_noise_is_never_seeded():

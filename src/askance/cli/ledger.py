@@ -1,11 +1,13 @@
 """``askance ledger``: budgets of privacy on disk."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from askance.cli.options import Json, Overwrite, Quiet, check_targets, out_option
+
+_MOST_SHOWN = 10  # groups of people with different pasts: more are no longer read
 
 ledger = typer.Typer(
     name="ledger", help="Make and read budgets of privacy.", no_args_is_help=True, add_completion=False
@@ -25,9 +27,11 @@ def create(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Make a budget for one data set. It can be spent, and neither raised nor given back.
+    """Make a budget for the people of a data set. It can be spent, and neither raised nor given back.
 
-    Its first release fixes whose labels it is for, by a digest of the row identifiers.
+    It is the budget of each person: releases add up for those who are in both, by their identifiers, and the one on
+    whom most was spent counts. The ledger keeps keyed hashes of the identifiers. Make one ledger for all files about
+    the same people.
     """
     from askance.cli.output import print_json, say
     from askance.mechanisms.ledger import Ledger
@@ -63,12 +67,32 @@ def show(
     for entry in book.entries:
         delta = "" if entry.delta == "0" else f", delta {entry.delta}"
         came = "no release: spent all the same" if entry.release is None else f"sha256 {entry.release[:16]}"
-        out(f"{entry.number:>4}  {entry.time}  epsilon {entry.epsilon}{delta}  {entry.what}  {came}", markup=False)
+        what = f"{entry.what}{' [a wave of ' + entry.panel + ']' if entry.panel else ''}"
+        level = f"epsilon {entry.epsilon}{delta}"
+        out(f"{entry.number:>4}  {entry.time}  {level}  {what}  {entry.whom}  {came}", markup=False)
+    _print_people(book.to_dict())
     if book.budget.delta and len(book.entries) > 1:
         total = f"epsilon {book.total():.4g}, delta {float(book.budget.delta):.3g}"
-        out(f"Had this list been fixed in advance, it would cost {total} in all.", markup=False)
+        out(f"Had this list been fixed in advance, it would cost the worst person {total} in all.", markup=False)
     if receipt is not None:
         out(f"The ledger goes on from where {receipt} was made.", markup=False)
+
+
+def _print_people(account: dict[str, Any]) -> None:
+    """Print how many people have spent how much, if they are not all alike."""
+    from askance.cli.output import console
+
+    pasts = account.get("pasts", [])
+    if len(pasts) < 2:
+        return
+    out = console().print
+    out(f"{account['known_people']:,} people are known by their identifiers. What was spent on them, by addition:")
+    for past in pasts[:_MOST_SHOWN]:
+        spent = past["spent"]
+        delta = "" if spent["delta"] == "0" else f", delta {spent['delta']}"
+        out(f"  {past['people']:>9,}  epsilon {spent['epsilon']}{delta}")
+    if len(pasts) > _MOST_SHOWN:
+        out("  and others, who spent less")
 
 
 @ledger.command("receipt")

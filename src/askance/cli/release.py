@@ -9,6 +9,7 @@ from askance.cli.options import Columns, Epsilon, Json, LedgerFile, Overwrite, b
 
 if TYPE_CHECKING:
     from askance.channels.alphabet import Label
+    from askance.mechanisms.ledger import Ledger
     from askance.releases.counts_release import CountsRelease
     from askance.releases.mean_operator_release import MeanOperatorRelease
 
@@ -144,9 +145,11 @@ def counts(
     _print(done, "distortion: absolute errors of the proportions, all classes together", book, out, as_json)
 
 
-def _print(done: "CountsRelease | MeanOperatorRelease", expected: str, book: object, out: Path, as_json: bool) -> None:
+def _print(
+    done: "CountsRelease | MeanOperatorRelease", expected: str, book: "Ledger", out: Path, as_json: bool
+) -> None:
     """Print what was released, and the error that was expected of every mechanism."""
-    from askance.cli.output import console, print_json
+    from askance.cli.output import console, print_json, warn
 
     if as_json:
         print_json(done.to_dict() | {"written": str(out)})
@@ -158,6 +161,9 @@ def _print(done: "CountsRelease | MeanOperatorRelease", expected: str, book: obj
     for name, error in sorted(done.predicted.items(), key=lambda item: item[1]):
         show(f"  {name:<{width}} {error:.3g}{'  (taken)' * (name == done.mechanism)}", markup=False)
     show(f"\n{book!r}", markup=False)
+    for entry in book.entries:
+        if entry.release == done.digest and entry.remark:
+            warn(entry.remark)
 
 
 def _classes(text: str) -> "tuple[Label, ...]":

@@ -3,8 +3,9 @@ from askance.mechanisms.budget import Budget as Budget
 from askance.mechanisms.budget import Number as Number
 from askance.mechanisms.budget import written as written
 from askance.mechanisms.ledger import Ledger as Ledger
-from askance.mechanisms.ledger import LedgerEntry as LedgerEntry
 from askance.mechanisms.ledger_chain import Receipt as Receipt
+from askance.mechanisms.ledger_entries import LedgerEntry as LedgerEntry
+from askance.mechanisms.person_keys import id_texts as id_texts
 from askance.mechanisms.total_noise import Sensitivity as Sensitivity
 from askance.mechanisms.total_noise import TotalGaussian as TotalGaussian
 from askance.mechanisms.total_noise import TotalLaplace as TotalLaplace

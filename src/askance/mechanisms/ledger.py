@@ -6,78 +6,43 @@ one gets it. It is on the disk before the first random bit of the release is dra
 Every spend records what it is spent on: the mechanism, by its privacy loss. Whether one more is allowed is decided by a
 filter, a rule that was fixed before the first (see ``accounting.filters``); what all of them cost is computed when it
 is asked for.
+
+The budget is that of every single person. Who they are is told by identifiers, of which the ledger keeps keyed hashes;
+see ``ledger_accounts``.
 """
 
 import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from decimal import ROUND_FLOOR, Context
-from functools import lru_cache
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
-from askance.errors import BudgetSpent, InvalidInput, ReleaseError
-from askance.mechanisms.accounting.composition import Composition
+from askance.channels.labels.memoised import Memoised
+from askance.errors import InvalidInput, ReleaseError
 from askance.mechanisms.accounting.filters import GaussianFilter, PrivacyFilter, Spend, SumsFilter, filter_from_dict
 from askance.mechanisms.accounting.level_loss import LevelLoss
-from askance.mechanisms.accounting.loss_specs import loss_from_dict
 from askance.mechanisms.accounting.privacy_loss import PrivacyLoss
-from askance.mechanisms.budget import NOTHING, Budget, Number, written
+from askance.mechanisms.accounting.response_loss import channel_loss
+from askance.mechanisms.budget import Budget, Number, written
+from askance.mechanisms.ledger_accounts import Accounts, remaining
 from askance.mechanisms.ledger_chain import Event, Receipt, now
+from askance.mechanisms.ledger_entries import LedgerEntry, check_losses, read_entries
 from askance.mechanisms.ledger_file import LedgerFile, LedgerState
+from askance.mechanisms.person_keys import person_keys
 
-_NOTHING_LEFT = 1e-9  # a level that is not worth a release
-_SAME = 1e-12  # relative: a level that is exceeded by less is exceeded by rounding errors only
-_ROUNDING = 1e-5  # relative: by how much a computed delta may exceed that for which noise was calibrated
-
-
-@dataclass(frozen=True)
-class LedgerEntry:
-    """Something that was paid for.
-
-    Parameters
-    ----------
-    number : int
-    time : str
-        When it was spent, in universal time.
-    what : str
-        What for.
-    epsilon, delta : str
-        The level, in exact decimal digits.
-    release : str, optional
-        SHA-256 of the release that came of it. None if the process ended before it was made: spent all the same.
-    losses : tuple of PrivacyLoss
-        The mechanisms; the worst ones of that level if none was recorded.
-    """
-
-    number: int
-    time: str
-    what: str
-    epsilon: str
-    delta: str
-    release: str | None
-    losses: tuple[PrivacyLoss, ...] = ()
-
-    @property
-    def level(self) -> Budget:
-        """The level as numbers."""
-        return Budget.of(self.epsilon, self.delta)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-able mapping."""
-        names = ("number", "time", "what", "epsilon", "delta", "release")
-        return {name: getattr(self, name) for name in names}
+_MOST_SHOWN = 100  # groups of people with different pasts, in an account
 
 
 class Ledger:
-    """A budget (epsilon, delta) of one data set, kept in a file that many processes may use.
+    """A budget (epsilon, delta) of every person in a data set, kept in a file that many processes may use.
 
     Numbers are decimal and exact: three times 0.1 is 0.3. Plain levels of successive releases add up; other filters
-    count how much each mechanism really gives away.
+    count how much each mechanism really gives away. Releases add up for those people who are in both of them, and the
+    budget is kept for the person on whom most was spent. Without identifiers everybody is taken to be in.
 
     Parameters
     ----------
@@ -125,9 +90,9 @@ class Ledger:
         ----------
         path : path
         epsilon, delta : number
-            All that may ever be spent on this data set. Give exact decimals as text if a double is too coarse.
+            All that may ever be spent on one person. Give exact decimals as text if a double is too coarse.
         data_set : str
-            A name for people. What the data set is to the ledger is fixed by the first release: its row identifiers.
+            A name for people. Who is in it is told by the identifiers of each release.
         filter : {"auto", "sums", "gdp", "renyi"} or mapping
             How it is decided whether one more release is allowed. "sums" adds up levels. "gdp" is for many releases
             with normal noise, "renyi" for many small ones of any kind; both need a delta, and also allow what sums of
@@ -147,7 +112,7 @@ class Ledger:
     @property
     def entries(self) -> tuple[LedgerEntry, ...]:
         """All that was spent, in order."""
-        return _entries(self._file.read())
+        return read_entries(self._file.read())
 
     @property
     def filter(self) -> PrivacyFilter | None:
@@ -156,27 +121,27 @@ class Ledger:
 
     @property
     def spent(self) -> Budget:
-        """The sum of the levels of all entries."""
-        return sum((entry.level for entry in self.entries), start=NOTHING)
+        """The most that was spent on one person, by addition."""
+        return Accounts.of(self._file.read()).spent()
 
     @property
     def remaining(self) -> Budget:
-        """What is left of the sums; with another filter, the largest epsilon that one more release may have."""
+        """What is left for everybody; with another filter than sums, the largest epsilon of one more release."""
         state = self._file.read()
-        return self._remaining(self._rule(state) or SumsFilter(self.budget), _spends(state))
+        return remaining(self._rule(state) or SumsFilter(self.budget), Accounts.of(state).worst_pasts())
 
     def total(self, delta: float | None = None) -> float:
-        """Return the level epsilon of all entries together, from the laws of their privacy losses.
+        """Return the level epsilon of all entries about one person together, from the laws of their privacy losses.
 
-        That is what they would have cost if the whole list had been fixed in advance. If each was chosen after seeing
-        those before it, the budget is what is promised.
+        That is what they would have cost the person on whom most was spent, if the whole list had been fixed in
+        advance. If each was chosen after seeing those before it, the budget is what is promised.
 
         Parameters
         ----------
         delta : float, optional
             That of the budget, if not given.
         """
-        return self._total(self._file.read(), float(self.budget.delta) if delta is None else delta)
+        return Accounts.of(self._file.read()).total(float(self.budget.delta) if delta is None else delta)
 
     def spend(
         self,
@@ -184,7 +149,7 @@ class Ledger:
         delta: Number = 0,
         *,
         what: str,
-        people: str | None = None,
+        people: Any = None,
         losses: Sequence[PrivacyLoss] | None = None,
     ) -> int:
         """Take a cost from the budget, or refuse.
@@ -194,9 +159,10 @@ class Ledger:
         epsilon, delta : number
         what : str
             What it is spent on.
-        people : str, optional
-            Who the data set is about, in a text that shows nothing private, such as a digest of the row identifiers.
-            The first that is given is remembered, and others are refused.
+        people : array, optional
+            The identifiers of those whom it is spent on, each once: text or whole numbers. The ledger keeps keyed
+            hashes of them. If they are not given, it is spent on everybody: those whom the ledger knows, and those whom
+            it will know. A single text is a name for somebody unknown: everybody, too.
         losses : sequence of PrivacyLoss, optional
             The mechanisms of which it consists. If they are not given, nothing but the level is known.
 
@@ -208,29 +174,82 @@ class Ledger:
         Raises
         ------
         BudgetSpent
-            If less than that is left. Nothing is spent then.
+            If less than that is left for one of these people. Nothing is spent then.
         InvalidInput
-            If the ledger belongs to another data set, or the losses are above the level.
+            If an identifier is missing or there twice, or the losses are above the level.
         """
         level = Budget.of(epsilon, delta)
         cost = Spend(level, (LevelLoss(level),) if losses is None else tuple(losses))
-        _check_losses(cost)
+        check_losses(cost)
+        facts = {} if losses is None else {"losses": [loss.to_dict() for loss in cost.losses]}
+        return self._book(cost, what, people, None, facts)
+
+    def spend_panel(self, channel: Memoised, *, panel: str, what: str, people: Any = None) -> int:
+        """Take one wave of a panel from the budget: all waves together cost what the permanent response costs.
+
+        Call it before each wave. A person who was in an earlier wave of the same panel, by the same channel, pays
+        nothing more: that person's device reports on the permanent response that it kept. Whoever draws a new one,
+        with :meth:`Memoised.privatize` or :meth:`Memoised.privatize_waves`, is in a new panel.
+
+        Parameters
+        ----------
+        channel : Memoised
+        panel : str
+            A name for the permanent responses that are kept.
+        what, people
+            As for :meth:`spend`.
+
+        Examples
+        --------
+        >>> import os, tempfile, askance as ask
+        >>> ledger = ask.Ledger.create(os.path.join(tempfile.mkdtemp(), "l"), epsilon=2, data_set="diaries")
+        >>> diary = ask.Memoised(ask.RandomizedResponse(["no", "yes"], epsilon=1.5), 1.0)
+        >>> for week in range(10):
+        ...     _ = ledger.spend_panel(diary, panel="drinking", what=f"week {week}", people=["ann", "bob"])
+        >>> print(ledger.remaining)
+        epsilon 0.5
+        """
+        # The public door of panels: any other channel draws afresh, and every wave costs.
+        if not isinstance(channel, Memoised):
+            raise InvalidInput(f"{channel!r:.200}", "a Memoised channel", "Fresh reports are charged by spend.")
+        if not isinstance(panel, str) or not panel.strip():
+            raise InvalidInput(f"panel={panel!r}", "a name for the permanent responses that are kept")
+        guarantee, loss = channel.lasting_guarantee, channel_loss(channel.permanent)
+        if not math.isfinite(guarantee.epsilon):
+            raise InvalidInput(f"{channel!r:.200}", "a permanent response of a finite level", guarantee.in_words())
+        facts = {"losses": [loss.to_dict()]}
+        return self._book(Spend(Budget.of(guarantee.epsilon), (loss,)), what, people, panel, facts)
+
+    def _book(self, cost: Spend, what: str, people: Any, panel: str | None, facts: dict[str, Any]) -> int:
+        """Add an entry, or refuse."""
+        named = people is not None and not isinstance(people, str)  # a single text names nobody
+        # Before others have to wait: hashing a million people takes a second or two.
+        key = self._file.read().key
+        keys = person_keys(people, key) if named and key else None
         with self._file.changing() as change:
             state = change.state
-            if self._is_of(state, people):
-                change.set_people(str(people))
-            known, spends = self._rule(state), _spends(state)
+            if named and (keys is None or state.key != key):
+                keys = person_keys(people, _key(state))
+            group = None if keys is None else state.people.group_of(keys)
+            accounts = Accounts.of(state, group)
+            entry = _next_entry(accounts, cost, what, panel)
+            if group is not None:
+                new = len(group.added) // 8 if group.number > len(state.people.groups) else 0
+                people = int(np.count_nonzero(accounts.people.members(group.number)))
+                entry = replace(entry, group=group.number, people=people, new=new)
+            known = self._rule(state)
             rule = self._first_rule(cost) if known is None else known
-            if not rule.allows([*spends, cost]):
-                raise self._refusal(rule, spends, cost, what)
-            number = 1 + len(spends)
-            facts: dict[str, Any] = {"epsilon": written(level.epsilon), "delta": written(level.delta), "what": what}
-            if losses is not None:
-                facts["losses"] = [loss.to_dict() for loss in cost.losses]
-            if known is None:
-                facts["rule"] = rule.to_dict()
-            change.add(Event.after(state.head, len(state.events) + 1, "spend", number, **facts))
-        return number
+            accounts.check_budget(rule, entry, f"the ledger of {self.data_set!r}")
+            facts |= {"epsilon": entry.epsilon, "delta": entry.delta, "what": what}
+            facts |= {"rule": rule.to_dict()} if known is None else {}
+            facts |= {"panel": panel} if panel is not None else {}
+            if group is not None:
+                about = {"number": group.number, "people": entry.people, "new": entry.new}
+                facts |= {"group": about | {"seal": group.seal(_key(state))}}
+                if group.number > len(state.people.groups):
+                    change.add_people(group)
+            change.add(Event.after(state.head, len(state.events) + 1, "spend", entry.number, **facts))
+        return entry.number
 
     def record(self, number: int, release: str) -> None:
         """Note the digest of the release that an entry paid for."""
@@ -251,23 +270,26 @@ class Ledger:
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-able account."""
         state = self._file.read()
-        rule, spends, entries = self._rule(state), _spends(state), _entries(state)
+        rule, accounts = self._rule(state), Accounts.of(state)
         account: dict[str, Any] = {
             "data_set": self.data_set,
             "created": self.created,
             "budget": _pair(self.budget),
-            "spent": _pair(sum((spend.level for spend in spends), start=NOTHING)),
-            "remaining": _pair(self._remaining(rule or SumsFilter(self.budget), spends)),
-            "entries": [entry.to_dict() for entry in entries],
+            "spent": _pair(accounts.spent()),
+            "remaining": _pair(remaining(rule or SumsFilter(self.budget), accounts.worst_pasts())),
+            "entries": [entry.to_dict() for entry in accounts.entries],
         }
         if state.version == 1:
             return account
-        for line, entry in zip(account["entries"], entries, strict=True):
+        for line, entry in zip(account["entries"], accounts.entries, strict=True):
             line["losses"] = [loss.to_dict() for loss in entry.losses]
-        total = self._total(state, float(self.budget.delta))
+            line |= {"people": entry.people, "new_people": entry.new, "panel": entry.panel}
+        total = accounts.total(float(self.budget.delta))
         return account | {
             "filter": None if rule is None else rule.to_dict(),
             "total": {"epsilon": total if math.isfinite(total) else None, "delta": written(self.budget.delta)},
+            "known_people": len(accounts.people),
+            "pasts": [{"people": people, "spent": _pair(level)} for people, level in accounts.sizes()[:_MOST_SHOWN]],
             "events": len(state.events),
             "head": state.head,
         }
@@ -291,86 +313,16 @@ class Ledger:
             return GaussianFilter(self.budget)
         return SumsFilter(self.budget)
 
-    def _remaining(self, rule: PrivacyFilter, spends: Sequence[Spend]) -> Budget:
-        if rule.kind == SumsFilter.kind:
-            return self.budget - sum((spend.level for spend in spends), start=NOTHING)
-        left = rule.largest_level(spends)
-        # Nine digits, rounded down: so much is allowed indeed.
-        return (
-            Budget.of(Context(prec=9, rounding=ROUND_FLOOR).create_decimal(left)) if left > _NOTHING_LEFT else NOTHING
-        )
 
-    def _total(self, state: LedgerState, delta: float) -> float:
-        losses = [loss for spend in _spends(state) for loss in spend.losses]
-        return Composition.of(losses).epsilon(delta) if losses else 0.0
-
-    def _refusal(self, rule: PrivacyFilter, spends: Sequence[Spend], cost: Spend, what: str) -> BudgetSpent:
-        left = self._remaining(rule, spends)
-        by_rule = "" if rule.kind == SumsFilter.kind else f" by the filter {rule.kind}"
-        remedy = "Nothing was spent."
-        delta = float(self.budget.delta)
-        if rule.kind == SumsFilter.kind and delta and len(spends) > 1:
-            total = Composition.of(loss for spend in [*spends, cost] for loss in spend.losses).epsilon(delta)
-            if total <= self.budget.epsilon:
-                remedy += (
-                    f" By the laws of their losses all of these would cost epsilon {total:.4g}: for many small "
-                    "releases, make ledgers with filter='gdp' or 'renyi' from the beginning."
-                )
-        return BudgetSpent(
-            f"{cost.level} for {what}; the ledger of {self.data_set!r} has {left} left of {self.budget}{by_rule}",
-            remedy=remedy,
-        )
-
-    def _is_of(self, state: LedgerState, people: str | None) -> bool:
-        """Whether the people are new to the ledger, and are to be remembered."""
-        if people is None or people == state.people:
-            return False
-        if state.people is not None:
-            raise InvalidInput(
-                f"the ledger {self.path} belongs to another data set: that of {self.data_set!r}, with other rows",
-                "the ledger of this data set",
-                "Each data set has a budget of its own: make one with askance ledger create.",
-            )
-        return True
+def _next_entry(accounts: Accounts, cost: Spend, what: str, panel: str | None) -> LedgerEntry:
+    level = (written(cost.level.epsilon), written(cost.level.delta))
+    return LedgerEntry(len(accounts.entries) + 1, now(), what, *level, None, cost.losses, panel=panel)
 
 
-def _check_losses(cost: Spend) -> None:
-    """Refuse a level that the losses exceed."""
-    if not cost.losses:
-        raise InvalidInput("no losses", "at least one, or None")
-    epsilon, delta = float(cost.level.epsilon) * (1 + _SAME), float(cost.level.delta)
-    if all(isinstance(loss, LevelLoss) for loss in cost.losses):
-        kept = sum((loss.level for loss in cost.losses), start=NOTHING).within(cost.level)  # type: ignore[attr-defined]
-    elif len(cost.losses) == 1:
-        kept = float(cost.losses[0].delta(np.array([epsilon]))[0]) <= delta * (1 + _ROUNDING)
-    else:
-        kept = Composition.of(cost.losses).delta(epsilon) <= delta * (1 + _ROUNDING)
-    if not kept:
-        raise InvalidInput(f"privacy losses above {cost.level}", "the level that the mechanisms really have")
-
-
-@lru_cache(maxsize=1024)
-def _losses(text: str) -> tuple[PrivacyLoss, ...]:
-    return tuple(loss_from_dict(spec) for spec in json.loads(text))
-
-
-def _entries(state: LedgerState) -> tuple[LedgerEntry, ...]:
-    try:
-        releases = {event.entry: event.facts["release"] for event in state.events if event.kind == "record"}
-        return tuple(_entry(event, releases.get(event.entry)) for event in state.events if event.kind == "spend")
-    except (KeyError, TypeError, ValueError) as error:
-        raise ReleaseError(f"a ledger with an entry that cannot be read ({error})") from None
-
-
-def _entry(event: Event, release: str | None) -> LedgerEntry:
-    facts = event.facts
-    level = facts["epsilon"], facts["delta"]
-    losses = _losses(json.dumps(facts["losses"])) if "losses" in facts else (LevelLoss.of(*level),)
-    return LedgerEntry(event.entry, event.time, facts["what"], *level, release, losses)
-
-
-def _spends(state: LedgerState) -> list[Spend]:
-    return [Spend(entry.level, entry.losses) for entry in _entries(state)]
+def _key(state: LedgerState) -> bytes:
+    if state.key is None:
+        raise ReleaseError("a ledger without a key")
+    return state.key
 
 
 def _read(text: str) -> Any:

@@ -1,22 +1,26 @@
 """The SQLite file that a ledger is kept in.
 
-Version 2 is a table of facts about the ledger and a table of entries that is only ever added to (see ``ledger_chain``).
-Version 1, written by askance 0.1.0, had entries without seals: it is read as it is, and becomes version 2 when
-something is spent from it.
+A table of facts about the ledger, a table of entries that is only ever added to (see ``ledger_chain``), and one of the
+groups of people that entries are about (see ``ledger_people``). Version 2 had no groups: its entries are about
+everybody. Version 1, written by askance 0.1.0, had entries without seals besides. Both are read as they are, and become
+version 3 when something is spent from them.
 """
 
 import contextlib
 import json
+import secrets
 import sqlite3
 from collections.abc import Iterable, Iterator
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
 
 from askance.errors import ReleaseError
 from askance.mechanisms.ledger_chain import Event, check_chain, now, seal
+from askance.mechanisms.ledger_people import KnownPeople, StoredGroup
+from askance.mechanisms.person_keys import KEY_BYTES
 
 _APPLICATION = 0x41534B4C  # "ASKL", at a fixed place in the file: what `file` and we know a ledger by
-_VERSION = 2
+_VERSION = 3
 _PATIENCE = 60.0  # seconds to wait for another process
 _ENTRIES = """
 CREATE TABLE entries (sequence INTEGER PRIMARY KEY, kind TEXT NOT NULL, entry INTEGER NOT NULL, time TEXT NOT NULL,
@@ -26,10 +30,18 @@ BEGIN SELECT RAISE(ABORT, 'a ledger gives nothing back'); END;
 CREATE TRIGGER nothing_is_changed BEFORE UPDATE ON entries
 BEGIN SELECT RAISE(ABORT, 'a ledger is only added to'); END;
 """
+_PEOPLE = """
+CREATE TABLE people (number INTEGER PRIMARY KEY, added BLOB NOT NULL, members BLOB NOT NULL);
+CREATE TRIGGER nobody_is_forgotten BEFORE DELETE ON people
+BEGIN SELECT RAISE(ABORT, 'a ledger forgets nobody'); END;
+CREATE TRIGGER nobody_is_changed BEFORE UPDATE ON people
+BEGIN SELECT RAISE(ABORT, 'a ledger is only added to'); END;
+"""
 _TABLES = f"""
 CREATE TABLE ledger (data_set TEXT NOT NULL, epsilon TEXT NOT NULL, delta TEXT NOT NULL, created TEXT NOT NULL,
-                     people TEXT, filter TEXT);
+                     filter TEXT, key BLOB NOT NULL);
 {_ENTRIES}
+{_PEOPLE}
 """
 
 
@@ -40,22 +52,24 @@ class LedgerState:
     Parameters
     ----------
     data_set, epsilon, delta, created : str
-    people : str, optional
-        Who the data set is about, once that is known.
     rule : str, optional
         The filter as JSON, if it was chosen when the ledger was made.
-    events : tuple of Event
     version : int
+    key : bytes, optional
+        With which identifiers are hashed; none in old files.
+    events : tuple of Event
+    people : KnownPeople
     """
 
     data_set: str
     epsilon: str
     delta: str
     created: str
-    people: str | None
     rule: str | None
-    events: tuple[Event, ...]
     version: int
+    key: bytes | None
+    events: tuple[Event, ...] = ()
+    people: KnownPeople = field(default_factory=KnownPeople)
 
     @property
     def start(self) -> str:
@@ -91,16 +105,17 @@ class LedgerFile:
                 )
                 with connection:
                     connection.execute(
-                        "INSERT INTO ledger (data_set, epsilon, delta, created, filter) VALUES (?, ?, ?, ?, ?)",
-                        (data_set, epsilon, delta, now(), rule),
+                        "INSERT INTO ledger (data_set, epsilon, delta, created, filter, key) VALUES (?, ?, ?, ?, ?, ?)",
+                        (data_set, epsilon, delta, now(), rule, secrets.token_bytes(KEY_BYTES)),
                     )
         except sqlite3.Error as error:
             self.path.unlink()
             raise ReleaseError(f"cannot write {self.path} ({error})") from error
 
     def read(self) -> LedgerState:
-        """Return what the file says."""
+        """Return what the file says at one moment."""
         with self._opened() as connection:
+            connection.execute("BEGIN")
             return self._state(connection)
 
     @contextlib.contextmanager
@@ -110,24 +125,35 @@ class LedgerFile:
             connection.execute("BEGIN IMMEDIATE")
             state = self._state(connection)
             if state.version < _VERSION:
-                _upgrade(connection, state)
+                state = _upgraded(connection, state)
             change = LedgerChange(connection, state)
             yield change
             connection.execute("COMMIT")  # otherwise closing the connection takes everything back
 
     def _state(self, connection: sqlite3.Connection) -> LedgerState:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
-        rule = "filter" if version == _VERSION else "NULL"
-        found = connection.execute(f"SELECT data_set, epsilon, delta, created, people, {rule} FROM ledger").fetchone()
+        others = ("NULL, NULL", "filter, NULL", "filter, key")[version - 1]
+        found = connection.execute(f"SELECT data_set, epsilon, delta, created, {others} FROM ledger").fetchone()
         if found is None:
             raise ReleaseError(f"the ledger {self.path} was never finished", remedy="Remove it and make it anew.")
-        self._check_texts(found[:4], found[4:])
-        data_set, epsilon, delta, created, people, chosen = found
-        facts = LedgerState(data_set, epsilon, delta, created, people, chosen, (), version)
-        read = self._events if version == _VERSION else self._events_of_version_1
-        events = read(connection, facts.start)
-        check_chain(facts.start, events, f"the ledger {self.path}")
-        return replace(facts, events=events)
+        *facts, rule, key = found
+        self._check_texts(facts, [rule])
+        if version == _VERSION and not (isinstance(key, bytes) and len(key) == KEY_BYTES):
+            raise ReleaseError(f"the ledger {self.path} is damaged: its key is missing", remedy="Nothing was spent.")
+        data_set, epsilon, delta, created = facts
+        state = LedgerState(data_set, epsilon, delta, created, rule, version, key)
+        events = (self._events_of_version_1 if version == 1 else self._events)(connection, state.start)
+        check_chain(state.start, events, f"the ledger {self.path}")
+        people = KnownPeople(self._groups(connection) if version == _VERSION else ())
+        people.check(key, _seals(events), f"the ledger {self.path}")
+        return replace(state, events=events, people=people)
+
+    def _groups(self, connection: sqlite3.Connection) -> tuple[StoredGroup, ...]:
+        rows = connection.execute("SELECT number, added, members FROM people ORDER BY number")
+        groups = tuple(StoredGroup(*row) for row in rows)
+        if not all(isinstance(part, bytes) for group in groups for part in group[1:]):
+            raise ReleaseError(f"the ledger {self.path} is damaged: people are missing", remedy="Nothing was spent.")
+        return groups
 
     def _events(self, connection: sqlite3.Connection, start: str) -> tuple[Event, ...]:
         rows = connection.execute("SELECT sequence, kind, entry, time, content, seal FROM entries ORDER BY sequence")
@@ -174,7 +200,7 @@ class LedgerFile:
                 (version,) = connection.execute("PRAGMA user_version").fetchone()
                 if application != _APPLICATION:
                     raise ReleaseError(f"{self.path} is not a ledger of askance")
-                if version not in (1, _VERSION):
+                if version not in range(1, _VERSION + 1):
                     raise ReleaseError(
                         f"{self.path} is a ledger of version {version}", f"version {_VERSION}", "Upgrade askance."
                     )
@@ -196,20 +222,40 @@ class LedgerChange:
         """Add an event."""
         self.connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?)", astuple(event))
 
-    def set_people(self, people: str) -> None:
-        """Remember who the data set is about."""
-        self.connection.execute("UPDATE ledger SET people = ?", (people,))
+    def add_people(self, group: StoredGroup) -> None:
+        """Remember some people."""
+        self.connection.execute("INSERT INTO people VALUES (?, ?, ?)", group)
 
 
-def _upgrade(connection: sqlite3.Connection, state: LedgerState) -> None:
-    """Turn a file of version 1 into one of version 2, within a transaction."""
-    connection.execute("DROP TABLE entries")
-    for statement in _statements(_ENTRIES):
+def _upgraded(connection: sqlite3.Connection, state: LedgerState) -> LedgerState:
+    """Turn an older file into one of today's version, within a transaction."""
+    if state.version == 1:
+        connection.execute("DROP TABLE entries")
+        for statement in _statements(_ENTRIES):
+            connection.execute(statement)
+        for event in state.events:
+            connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?)", astuple(event))
+        connection.execute("ALTER TABLE ledger ADD COLUMN filter TEXT")
+    for statement in _statements(_PEOPLE):
         connection.execute(statement)
-    for event in state.events:
-        connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?)", astuple(event))
-    connection.execute("ALTER TABLE ledger ADD COLUMN filter TEXT")
+    connection.execute("ALTER TABLE ledger ADD COLUMN key BLOB")
+    key = secrets.token_bytes(KEY_BYTES)
+    connection.execute("UPDATE ledger SET key = ?", (key,))
     connection.execute(f"PRAGMA user_version = {_VERSION}")
+    return replace(state, key=key)
+
+
+def _seals(events: Iterable[Event]) -> dict[int, str]:
+    """The seal of each group of people that an entry is about, by its number."""
+    seals: dict[int, str] = {}
+    try:
+        for event in events:
+            group = event.facts.get("group")
+            if group is not None and seals.setdefault(group["number"], group["seal"]) != group["seal"]:
+                raise ValueError("two seals of one group")
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ReleaseError(f"a ledger with an entry that cannot be read ({error})") from None
+    return seals
 
 
 def _statements(script: str) -> Iterator[str]:

@@ -31,6 +31,7 @@ from askance.mechanisms.counts.dirichlet_draws import PaperDirichlet
 from askance.mechanisms.counts.scaled_dirichlet import NAME as PAPER
 from askance.mechanisms.counts.scaled_dirichlet import Search
 from askance.mechanisms.ledger import Ledger
+from askance.mechanisms.person_keys import id_texts
 from askance.releases.json_release import JsonRelease
 from askance.releases.paid_release import paid_release
 from askance.solvers.simplex import project_to_simplex
@@ -239,7 +240,7 @@ def release_counts(
     classes: Sequence[Any] | None = None,
     bags: Sequence[Any] | None = None,
     disjoint: bool = True,
-    people: str | None = None,
+    people: Any = None,
     search: Search = "exact",
 ) -> CountsRelease:
     """Release how many people of each class are in each bag with noise, so that nobody's label can be told from it.
@@ -270,8 +271,8 @@ def release_counts(
     disjoint : bool
         Whether nobody is in two bags. Then a label counts once, and all bags together cost no more than one. If not,
         the levels of all bags add up.
-    people : str, optional
-        Who the people are, for the ledger, in a text that shows nothing private; their number if not given.
+    people : array, optional
+        The identifiers of the people, for the ledger: who spends. Everybody, if not given.
     search : {"exact", "chebyshev"}
         How "scaled-dirichlet-paper" looks for its scale.
 
@@ -330,13 +331,13 @@ class _Task:
     mechanisms: list[CountMechanism]
     predicted: dict[str, float]
     cost: Budget
-    people: str
+    people: Any
     disjoint: bool
 
     @classmethod
     def checked(
         cls, counts: Any, epsilon: Number, delta: Number, mechanism: str,
-        classes: Any, bags: Any, disjoint: bool, people: str | None, search: str,
+        classes: Any, bags: Any, disjoint: bool, people: Any, search: str,
     ) -> Self:  # fmt: skip
         budget = Budget.of(epsilon, delta)
         if mechanism not in get_args(Mechanism):
@@ -352,10 +353,11 @@ class _Task:
             predicted: dict[str, float] = {}
         else:
             mechanisms, predicted = choose_count_mechanisms(mechanism, table.totals, len(table.classes), budget)
+        _check_people(people, sum(table.totals), disjoint)
         spent = cost(mechanisms[0].name, budget)
         times = 1 if disjoint else len(table.bags)
         together = Budget.of(spent.epsilon * times, spent.delta * times)
-        return cls(table, mechanisms, predicted, together, people or f"{sum(table.totals)} rows", disjoint)
+        return cls(table, mechanisms, predicted, together, people, disjoint)
 
     @property
     def losses(self) -> tuple[PrivacyLoss, ...]:
@@ -389,6 +391,15 @@ class _Task:
             parameters=tuple(to_parameters(each) for each in self.mechanisms),
             predicted=self.predicted,
         )
+
+
+def _check_people(people: Any, total: int, disjoint: bool) -> None:
+    """Refuse identifiers that are not those of all who are counted; a text names nobody."""
+    if people is None or isinstance(people, str):
+        return
+    known = len(id_texts(people))
+    if known > total or (disjoint and known < total):
+        raise InvalidInput(f"{known:,} identifiers for {total:,} people", "an identifier for everybody who is counted")
 
 
 def _check_level(budget: Budget) -> None:

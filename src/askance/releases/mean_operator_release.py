@@ -23,6 +23,7 @@ from askance.releases.json_release import JsonRelease
 from askance.releases.mean_operator import MeanOperator
 from askance.releases.paid_release import paid_release
 from askance.tables.digest import FeatureDigest
+from askance.tables.identifiers import Identifiers
 
 NEIGHBOURS = "data sets that differ in one label; features and the number of people are public"
 
@@ -189,6 +190,7 @@ def release_mean_operator(
         numbers; see ``predicted`` of the release.
     ledger : Ledger or path, optional
         The budget to spend from. It is spent before any noise is drawn, and stays spent whatever happens afterwards.
+        With ``ids`` it is spent by these people, else by everybody.
     classes : sequence of labels, optional
         The labels that people may have, in order; (-1, 1) if not given. Never taken from the data, which are private.
     fit_intercept : bool
@@ -274,6 +276,7 @@ class _Task:
     intercept: bool
     columns: tuple[str, ...]
     digest: FeatureDigest | None
+    people: Any
 
     @classmethod
     def checked(
@@ -289,12 +292,13 @@ class _Task:
         if len(codes) != len(features):
             raise InvalidInput(f"{len(codes)} labels for {len(features)} rows of features", "one label a row")
         _refuse_labels_among_features(features, codes, names)
+        people = ids.texts if isinstance(ids, Identifiers) else ids
         digest = None if ids is None else FeatureDigest.of(ids, names, features)
         sums = sum_by_label(features, codes, len(labels), fit_intercept)
         if sums.one_norm == 0:
             raise InvalidInput("features that are all zero", "features that say something")
         chosen, predicted = choose_sum_mechanism(mechanism, sums, budget, labels)
-        return cls(features, codes, labels, sums, chosen, predicted, fit_intercept, names, digest)
+        return cls(features, codes, labels, sums, chosen, predicted, fit_intercept, names, digest, people)
 
     @property
     def cost(self) -> Budget:
@@ -303,11 +307,6 @@ class _Task:
     @property
     def losses(self) -> tuple[PrivacyLoss, ...]:
         return (self.mechanism.loss(self.sums),)
-
-    @property
-    def people(self) -> str:
-        """Whose labels these are, for the ledger: nothing private."""
-        return f"{self.sums.rows} rows" if self.digest is None else f"ids {self.digest.ids}"
 
     def describe(self) -> str:
         return f"the mean operator of {self.sums.rows:,} labels ({self.mechanism.name})"

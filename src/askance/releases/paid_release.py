@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from askance.entropy.bits import BitSource, system_bits
 from askance.mechanisms.accounting.privacy_loss import PrivacyLoss
@@ -25,8 +25,8 @@ class Task(Protocol[Released]):
         """What its mechanisms give away."""
 
     @property
-    def people(self) -> str:
-        """Whose labels these are, for the ledger: nothing private."""
+    def people(self) -> Any:
+        """The identifiers of those whose labels these are, for the ledger; None if nobody said."""
 
     def describe(self) -> str:
         """Say what is released, for the ledger: nothing private."""

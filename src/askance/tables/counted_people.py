@@ -3,23 +3,25 @@
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from askance.channels.alphabet import Label
 from askance.errors import InvalidInput
 from askance.files.location import StrPath
+from askance.mechanisms.person_keys import id_texts
 from askance.tables.column_kinds import LabelColumn, NumberColumn
 from askance.tables.count_tables import ONE_BAG, CountTable, count_labels, read_counts
 from askance.tables.data_files import open_data
-from askance.tables.identifiers import Identifiers, id_texts
+from askance.tables.identifiers import Identifiers
 from askance.tables.people import read_columns
 
 
 class CountedPeople(NamedTuple):
-    """Counts by bag, and who the people are, for a ledger: None if no column tells."""
+    """Counts by bag, and the identifiers of the people, for a ledger: None if no column tells."""
 
     table: CountTable
-    people: str | None
+    people: pa.Array | None
 
 
 def count_people(
@@ -66,7 +68,7 @@ def count_people(
             ids = id_texts(ids)
             _check_once_in_a_bag(ids.to_pylist(), bags.tolist())
             ids = pc.unique(ids)
-        people = f"ids {Identifiers.sorted(ids)[0].digest}"
+        people = Identifiers.sorted(ids)[0].texts
     codes = labels.indices.to_numpy()
     counted = count_labels(codes, bags, range(len(classes)))
     return CountedPeople(CountTable(counted.counts, classes, counted.bags), people)

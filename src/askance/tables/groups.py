@@ -12,9 +12,9 @@ from askance.arrays import Floats
 from askance.channels.alphabet import listed
 from askance.errors import InvalidInput
 from askance.files.location import StrPath
+from askance.mechanisms.person_keys import id_texts
 from askance.tables.column_kinds import NumberColumn
 from askance.tables.data_files import open_data
-from askance.tables.identifiers import id_texts
 from askance.tables.people import read_columns
 
 

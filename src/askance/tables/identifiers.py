@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from askance.channels.columns import NOT_ARROW, as_column
 from askance.errors import InvalidInput
+from askance.mechanisms.person_keys import id_texts
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,22 +48,3 @@ class Identifiers:
         digest = hashlib.sha256(np.asarray(pc.binary_length(self.texts), dtype="<i8").tobytes())  # where each one ends
         digest.update("".join(self.texts.to_pylist()).encode())
         return digest.hexdigest()
-
-
-def id_texts(ids: Any) -> pa.Array:
-    """Return identifiers as text: 17 in one file and "17" in another are the same person."""
-    column = as_column(ids, "identifier")
-    try:
-        column = pa.array(column)
-    except NOT_ARROW:
-        raise InvalidInput("row identifiers of several types", "text or whole numbers") from None
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    kind = column.type
-    if not (pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-        raise InvalidInput(f"row identifiers of type {kind}", "text or whole numbers")
-    texts = column.cast(pa.large_string())
-    missing = pc.or_(texts.is_null(), pc.equal(texts.fill_null(""), ""))
-    if pc.any(missing).as_py():
-        raise InvalidInput(f"row {pc.index(missing, True).as_py() + 1} has no identifier", "one for each row")
-    return texts
