@@ -9,6 +9,7 @@ import typer
 from askance.cli.options import Engine, Json, Overwrite, Quiet, out_option
 
 if TYPE_CHECKING:
+    from askance.mechanisms.ledger_entries import LedgerEntry
     from askance.releases.declarations import Question
     from askance.releases.privatizing import Privatized
     from askance.releases.study import Study
@@ -25,6 +26,14 @@ def privatize(
     rows_per_part: Annotated[
         int | None, typer.Option(min=1, help="Write a folder of part files with this many rows each.")
     ] = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(help="A budget that these people spend before a report is drawn: see askance ledger create."),
+    ] = None,
+    id_column: Annotated[
+        str | None,
+        typer.Option("--id", metavar="COLUMN", help="With --ledger: who the people are. It is not in the release."),
+    ] = None,
     engine: Engine = "local",
     overwrite: Overwrite = False,
     as_json: Json = False,
@@ -34,19 +43,34 @@ def privatize(
 
     Reports are drawn with the operating system's entropy; there is no seed. Only declared columns leave:
     reports in place of answers, and covariates as they are. The release is written whole or not at all.
+
+    Asking the same people twice tells more about them. With --ledger and --id every person pays from a budget, once all
+    answers have been checked and before the first report is drawn; what is refused spends nothing.
     """
     from askance.cli.output import print_json, progress_bar, warn
+    from askance.errors import InvalidInput
     from askance.releases.privatizing import privatize_file
     from askance.releases.study import Study
 
     plan = Study.read(study)
+    if engine != "local" and rows_per_part is not None:
+        raise InvalidInput(
+            f"--rows-per-part with --engine {engine}",
+            "the local engine",
+            "Elsewhere each piece of the data is a part.",
+        )
+    entry = None
+    if ledger is not None or id_column is not None:
+        entry = _pay(plan, data, ledger, id_column, out, overwrite=overwrite, quiet=quiet)
     if engine == "local":
         with progress_bar("privatising", quiet=quiet) as progress:
             done = privatize_file(plan, data, out, overwrite=overwrite, rows_per_part=rows_per_part, progress=progress)
     else:
-        done = _privatize_elsewhere(engine, plan, data, out, overwrite, rows_per_part)
+        done = _privatize_elsewhere(engine, plan, data, out, overwrite)
+    paid = _record(ledger, entry, out)
     clipped = _clipped(plan, done)
     warnings = [*_warnings(plan), *_warnings_on_bounds(done, clipped)]
+    warnings += [paid.remark] if paid is not None and paid.remark else []
     if as_json:
         print_json(
             {
@@ -56,27 +80,59 @@ def privatize(
                 "clipped": clipped,
                 "warnings": warnings,
                 "header": done.release.header.to_dict(),
+                "ledger_entry": entry,
             }
         )
     else:
         _print(plan, done, clipped)
+        _print_paid(ledger, paid)
     for warning in warnings:
         warn(warning)
 
 
-def _privatize_elsewhere(
-    engine: str, study: "Study", data: Path, out: Path, overwrite: bool, rows_per_part: int | None
-) -> "Privatized":
+def _pay(
+    study: "Study", data: Path, ledger: Path | None, id_column: str | None, out: Path, *, overwrite: bool, quiet: bool
+) -> int:
+    """Spend what it costs the people to answer once; return the number of the entry."""
+    from askance.cli.output import progress_bar
+    from askance.errors import InvalidInput
+    from askance.mechanisms.ledger import Ledger
+    from askance.releases.paid_privatizing import pay_for_answers
+
+    if ledger is None or id_column is None:
+        raise InvalidInput(
+            "--ledger without --id" if id_column is None else "--id without --ledger",
+            "both, or neither",
+            "A ledger knows by identifiers who was asked before.",
+        )
+    with progress_bar("checking", quiet=quiet) as progress:
+        book = Ledger(ledger)
+        return pay_for_answers(study, data, book, id_column, out, overwrite=overwrite, progress=progress)
+
+
+def _record(ledger: Path | None, entry: int | None, out: Path) -> "LedgerEntry | None":
+    from askance.mechanisms.ledger import Ledger
+    from askance.releases.paid_privatizing import digest_of_files
+
+    if ledger is None or entry is None:
+        return None
+    book = Ledger(ledger)
+    book.record(entry, digest_of_files(out))
+    return book.entries[entry - 1]
+
+
+def _print_paid(ledger: Path | None, paid: "LedgerEntry | None") -> None:
+    from askance.cli.output import console
+    from askance.mechanisms.ledger import Ledger
+
+    if ledger is not None and paid is not None:
+        console().print(f"\nPaid for by {paid.whom}: {Ledger(ledger)!r}", markup=False)
+
+
+def _privatize_elsewhere(engine: str, study: "Study", data: Path, out: Path, overwrite: bool) -> "Privatized":
     from askance.engines.base import running
     from askance.engines.privatizing import privatize_on
-    from askance.errors import InvalidInput
 
-    if rows_per_part is not None:
-        raise InvalidInput(
-            f"--rows-per-part with --engine {engine}",
-            "the local engine",
-            "Elsewhere each piece of the data is a part.",
-        )
     with running(engine) as where:
         return privatize_on(where, study, data, out, overwrite=overwrite)
 

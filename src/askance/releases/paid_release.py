@@ -1,15 +1,23 @@
 """The order in which a release of private labels is made: decided, paid for, drawn, written down."""
 
 import os
+import warnings
 from collections.abc import Sequence
 from typing import Any, Protocol, TypeVar
 
 from askance.entropy.bits import BitSource, system_bits
+from askance.errors import AskanceWarning
 from askance.mechanisms.accounting.privacy_loss import PrivacyLoss
 from askance.mechanisms.budget import Budget
 from askance.mechanisms.ledger import Ledger
 from askance.releases.json_release import JsonRelease
 
+_WITHOUT = (
+    "A release without a ledger: nobody counts what releases about the same people cost together, and their levels add "
+    "up. Make a budget once, ledger = ask.Ledger.create(path, epsilon, data_set=name), and pass ledger=ledger (and the "
+    "identifiers of the people) to every release about them. This is said once."
+)
+_warned: list[bool] = []  # whether this process has been told
 Released = TypeVar("Released", bound=JsonRelease, covariant=True)
 
 
@@ -41,9 +49,17 @@ def paid_release(task: Task[Released], ledger: Ledger | str | os.PathLike[str] |
     The budget is spent before any noise is drawn, and stays spent whatever happens afterwards.
     """
     if ledger is None:
+        _warn_once()
         return task.release(system_bits())
     book = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
     entry = book.spend(task.cost.epsilon, task.cost.delta, what=task.describe(), people=task.people, losses=task.losses)
     release = task.release(system_bits())
     book.record(entry, release.digest)
     return release
+
+
+def _warn_once() -> None:
+    """Say what a ledger is for, the first time that a process releases something without one."""
+    if not _warned:
+        _warned.append(True)
+        warnings.warn(_WITHOUT, AskanceWarning, stacklevel=4)

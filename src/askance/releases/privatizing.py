@@ -69,12 +69,24 @@ class Privatizer:
     def _columns(self) -> list[Column]:
         return [*(column for answers in self._answers for column in answers.columns), *public_columns(self.header)]
 
-    def hide(self, table: pa.Table) -> Hidden:
-        """Draw a report for every answer of a table; nothing is drawn if any column has a fault."""
+    def faults(self, table: pa.Table) -> list[Fault]:
+        """Say what is wrong with the answers of a table; nothing is drawn."""
+        arrays, faults = self._converted(table)
+        if not faults:
+            for answers in self._answers:
+                answers.prepared(arrays)  # which refuses what a channel cannot take
+        return faults
+
+    def _converted(self, table: pa.Table) -> tuple[dict[str, pa.Array], list[Fault]]:
         arrays, faults = {}, []
         for column in self._columns:
             arrays[column.name], fault = converted(column, table.column(column.name))
             faults += [fault] if fault else []
+        return arrays, faults
+
+    def hide(self, table: pa.Table) -> Hidden:
+        """Draw a report for every answer of a table; nothing is drawn if any column has a fault."""
+        arrays, faults = self._converted(table)
         clipped: Counter[str] = Counter()
         if faults:
             return Hidden(None, faults, clipped)

@@ -1,0 +1,130 @@
+"""Privatising under a budget: who is asked pays, before a report is drawn."""
+
+import hashlib
+import math
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+
+from askance.errors import InvalidInput, ReleaseError
+from askance.files.location import StrPath
+from askance.mechanisms.accounting.response_loss import channel_loss
+from askance.mechanisms.ledger import Ledger
+from askance.mechanisms.person_keys import id_texts
+from askance.releases.privatizing import Privatizer, check_data
+from askance.releases.study import Study
+from askance.releases.writer import refuse_existing
+from askance.tables.columns import Fault, refuse
+from askance.tables.data_files import Data, open_data
+
+_BLOCK = 1 << 20  # bytes of a file that are hashed at a time
+
+
+def pay_for_answers(
+    study: Study,
+    data: StrPath,
+    ledger: Ledger,
+    id_column: str,
+    out: StrPath,
+    *,
+    overwrite: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> int:
+    """Spend from a ledger what it costs people to answer a study once, and return the number of the entry.
+
+    All answers are read and checked first, and nothing is drawn. What is refused spends nothing. Everything that is
+    drawn afterwards has been paid for, whatever happens to the process.
+
+    Parameters
+    ----------
+    study : Study
+    data : path
+        The true answers.
+    ledger : Ledger
+    id_column : str
+        A column of identifiers: one row for each person. It does not go into the release.
+    out : path
+        Where the release will go: looked at before anything is spent.
+    overwrite : bool
+    progress : callable, optional
+        Called with bytes read and bytes in all.
+
+    Raises
+    ------
+    InvalidInput
+        If an answer is none, a person is there twice, or the study has no privacy guarantee.
+    BudgetSpent
+        If too little is left for one of these people.
+    """
+    guarantee = study.guarantee
+    if not math.isfinite(guarantee.epsilon):
+        raise InvalidInput(
+            "a ledger for a study without a privacy guarantee",
+            "channels of finite levels",
+            "Reports that tell the truth cost more than any budget. Nothing was spent.",
+        )
+    hidden = [question.name for question in study.questions if id_column in question.sources]
+    if hidden:
+        raise InvalidInput(f"the identifier {id_column!r}, which is the answer to {hidden[0]!r}", "another column")
+    opened, target = open_data(data), Path(out)
+    check_data(opened, study.header(), target)
+    refuse_existing(target, overwrite)
+    if not os.access(target.absolute().parent, os.W_OK):
+        raise ReleaseError(f"cannot write {target}: no folder, or no permission for it", remedy="Nothing was spent.")
+    people = _checked_people(study, opened, id_column, progress)
+    losses = [channel_loss(question.channel) for question in study.questions]
+    named = study.name or study.title or "a study"
+    what = f"reports of {len(people):,} people on {len(losses)} question{'s' * (len(losses) != 1)} ({named})"
+    return ledger.spend(guarantee.epsilon, guarantee.delta, what=what, people=people, losses=losses)
+
+
+def digest_of_files(path: StrPath) -> str:
+    """Return the SHA-256 of a release: of its file, or of the names and contents of all its files."""
+    place = Path(path)
+    if not place.is_dir():
+        return _digest(place)
+    parts = [f"{file.name} {_digest(file)}\n" for file in sorted(place.iterdir()) if file.is_file()]
+    return hashlib.sha256("".join(parts).encode()).hexdigest()
+
+
+def _digest(file: Path) -> str:
+    digest = hashlib.sha256()
+    with file.open("rb") as opened:
+        while block := opened.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _checked_people(
+    study: Study, data: Data, id_column: str, progress: Callable[[int, int], None] | None
+) -> pa.ChunkedArray:
+    """Look at every answer as if it were to be hidden; return the identifiers."""
+    header = study.header()
+    wanted = list(dict.fromkeys([*header.source_columns, id_column]))
+    data.check_columns(wanted)
+    privatizer = Privatizer(header)
+    faults: dict[str, Fault] = {}
+    ids: list[pa.Array] = []
+    total, before = sum(file.size for file in data.files), 0
+    for file in data.files:
+        where = f" of {file.path.name}" if len(data.files) > 1 else ""
+        for chunk in file.chunks(wanted):
+            for fault in privatizer.faults(chunk.table):
+                faults.setdefault(fault.column, replace(fault, row=fault.row + chunk.first_row, where=where))
+            try:
+                ids.append(id_texts(chunk.table.column(id_column)))
+            except InvalidInput as error:
+                first = chunk.first_row + 1
+                raise InvalidInput(
+                    f"{file.path}, column {id_column!r}, rows from {first:,} on: {error}", "one person a row"
+                ) from None
+            if progress:
+                progress(before + chunk.bytes_read, total)
+        before += file.size
+    refuse(list(faults.values()), str(data.path))
+    if not sum(map(len, ids)):
+        raise InvalidInput(f"{data.path} has no rows", "at least one")
+    return pa.chunked_array(ids)

@@ -1,0 +1,163 @@
+"""``askance privatize --ledger``: asking the same people twice is seen."""
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+import askance as ask
+from askance.mechanisms.accounting import compose
+
+STUDY = """
+[questions.cheated]
+choices = ["no", "yes"]
+channel = { design = "warner", p = 0.7 }
+
+[questions.drugs]
+choices = ["never", "once", "often"]
+channel = { design = "randomized-response", epsilon = 0.5 }
+
+[covariates.age]
+type = "number"
+"""
+ROWS = 60
+LEVEL = float(ask.Study.parse(STUDY).guarantee.epsilon)  # about 1.35
+
+
+def answers(first=0, rows=ROWS, **changed):
+    numbers = range(first, first + rows)
+    columns = {
+        "person": [f"P{i:03}" for i in numbers],
+        "cheated": ["no" if i % 4 else "yes" for i in numbers],
+        "drugs": [("never", "once", "often")[i % 3] for i in numbers],
+        "age": [18 + i % 60 for i in numbers],
+    }
+    return pa.table(columns | changed)
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "study.toml").write_text(STUDY)
+    pyarrow.csv.write_csv(answers(), "data.csv")
+    ask.Ledger.create("budget.ledger", 2, "1e-6", data_set="pupils")
+    return tmp_path
+
+
+def privatizing(data="data.csv", out="r.parquet", *flags, who="person"):
+    return ("privatize", "study.toml", data, "--out", out, "--ledger", "budget.ledger", "--id", who, *flags)
+
+
+def entries():
+    return ask.Ledger("budget.ledger").entries
+
+
+def test_people_pay_once_and_are_known_the_second_time(place, run):
+    code, out, err = run(*privatizing())
+    assert code == 0, err
+    assert "Paid for by 60 people, all new" in out
+    assert "person" not in ask.read_release("r.parquet").columns
+    (entry,) = entries()
+    assert float(entry.epsilon) == pytest.approx(LEVEL)
+    assert [loss.kind for loss in entry.losses] == ["channel", "channel"]
+    assert entry.release == hashlib.sha256((place / "r.parquet").read_bytes()).hexdigest()
+    assert ask.Ledger("budget.ledger").total() == pytest.approx(compose(list(entry.losses), delta=1e-6))
+
+    # The same people less one, in another order, format and spelling, under another name of the column.
+    again = answers(first=1, rows=ROWS - 1).to_pylist()[::-1]
+    table = pa.Table.from_pylist([row | {"who": row["person"].lower() + " "} for row in again]).drop_columns("person")
+    pq.write_table(table, "again.parquet")
+    code, _, err = run(*privatizing("again.parquet", "again", who="who"))
+    assert code == 2
+    assert "left of epsilon 2, delta 0.000001 for these 59 people" in err
+    assert not (place / "again").exists()
+
+    pyarrow.csv.write_csv(answers(first=ROWS), "others.csv")
+    code, out, err = run(*privatizing("others.csv", "others.parquet", "--json"))
+    assert code == 0, err
+    assert json.loads(out)["ledger_entry"] == 2
+    assert "knows none of these 60 people" in err
+
+
+def test_a_folder_of_parts_and_an_engine(place, run):
+    assert run(*privatizing("data.csv", "parts", "--rows-per-part", "25"))[0] == 0
+    assert len(entries()[0].release) == 64
+    code, _, err = run(*privatizing("data.csv", "more", "--engine", "dask", "--rows-per-part", "3"))
+    assert code == 2
+    assert "--rows-per-part" in err
+    assert len(entries()) == 1
+
+
+REFUSED = {
+    "an answer that is none": (lambda: {"cheated": ["no"] * 59 + ["perhaps"]}, (), "perhaps"),
+    "somebody twice": (lambda: {"person": ["P1"] * 60}, (), "more than once"),
+    "somebody without a name": (lambda: {"person": ["P1", ""] + [f"Q{i}" for i in range(58)]}, (), "no identifier"),
+    "a place that is taken": (dict, ("--out", "study.toml"), "study.toml"),
+    "no folder": (dict, ("--out", "nowhere/r.parquet"), "nowhere"),
+    "the data themselves": (dict, ("--out", "data.csv", "--overwrite"), "data.csv"),
+    "the ledger itself": (dict, ("--out", "budget.ledger", "--overwrite"), "budget.ledger"),
+    "an answer for an identifier": (dict, ("--id", "cheated"), "answer to 'cheated'"),
+    "no such column": (dict, ("--id", "nobody"), "nobody"),
+}
+
+
+@pytest.mark.parametrize(("changed", "words", "says"), REFUSED.values(), ids=REFUSED)
+def test_what_is_refused_spends_nothing(place, run, changed, words, says):
+    pyarrow.csv.write_csv(answers(**changed()), "data.csv")
+    before = sorted(place.iterdir())
+    code, _, err = run(*privatizing(), *words)
+    assert code == 2
+    assert says in err
+    assert entries() == ()
+    assert sorted(place.iterdir()) == before
+
+
+def test_a_ledger_and_an_identifier_go_together(place, run):
+    words = ("privatize", "study.toml", "data.csv", "--out", "r.parquet")
+    for more in (("--ledger", "budget.ledger"), ("--id", "person")):
+        code, _, err = run(*words, *more)
+        assert code == 2
+        assert "both, or neither" in err
+    assert entries() == ()
+
+
+def test_a_study_without_a_guarantee_cannot_be_paid_for(place, run):
+    (place / "study.toml").write_text(STUDY.replace("warner", "mangat"))
+    code, _, err = run(*privatizing())
+    assert code == 2
+    assert "without a privacy guarantee" in err
+    assert entries() == ()
+
+
+DIES = """
+import os, signal, sys
+from askance.cli.app import main
+from askance.releases import privatizing
+
+drawn = privatizing.Privatizer.hide
+
+def die(*arguments):
+    drawn(*arguments)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+privatizing.Privatizer.hide = die  # reports are drawn, and not yet written
+sys.argv = ["askance", *sys.argv[1:]]
+main()
+"""
+
+
+def test_who_is_killed_while_reports_are_drawn_has_paid(place):
+    words = [sys.executable, "-c", DIES, *privatizing()]
+    ran = subprocess.run(words, capture_output=True, text=True, env=dict(os.environ))
+    assert ran.returncode == -signal.SIGKILL, ran.stderr
+    assert not (place / "r.parquet").exists()
+    (entry,) = entries()
+    assert entry.release is None
+    assert float(entry.epsilon) == pytest.approx(LEVEL)
