@@ -25,6 +25,14 @@ def exhaustive_level(channel, waves):
     return worst
 
 
+@pytest.mark.parametrize(("permanent", "instantaneous"), [(29.0, 28.0), (25.0, 29.5), (2.0, 1.0), (30.0, 30.0)])
+def test_one_wave_costs_no_less_than_what_either_way_to_draw_it_gives_away(permanent, instantaneous):
+    channel = panel(permanent, instantaneous)
+    one_by_one = channel.instantaneous.counts.astype(object) @ channel.permanent.counts.astype(object)
+    for table in (one_by_one, channel.counts):
+        assert channel.guarantee.epsilon >= max(math.log1p((max(row) - min(row)) / min(row)) for row in table.tolist())
+
+
 CHANNELS = {
     "two": panel(),
     "three": panel(classes=3),

@@ -39,7 +39,7 @@ from askance.papers.registry import entries
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-SESSIONS = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+SESSIONS = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("mechanisms/*.md"))]
 PAGES = [*SESSIONS, *sorted(DOCS.glob("decisions/*.md")), ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 FENCE = re.compile(r"^```(?P<language>[\w{}-]*)[^\n]*\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 SAVED_AS = re.compile(r"`(?P<name>[\w-]+\.\w+)`:\s*\Z")

@@ -224,7 +224,9 @@ def test_a_release_comes_back_from_its_file(mechanism, tmp_path):
 
 def test_the_golden_file_of_version_1_is_read_for_ever():
     golden = ask.read_release(GOLDEN)
-    assert golden.to_dict() == json.loads(GOLDEN.read_text()) | {"askance": ask.__version__}
+    written = golden.to_dict()
+    del written["guarantee"]["proof"]  # which follows from the mechanism, and no file of this version says
+    assert written == json.loads(GOLDEN.read_text()) | {"askance": ask.__version__}
     assert golden.bags == ("north", "south")
     assert golden.parameters == ({"scale": "4"}, {"scale": "4"})
     low, high = golden.interval(0.95)

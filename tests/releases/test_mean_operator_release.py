@@ -64,6 +64,15 @@ def test_norms_are_those_of_the_rounded_rows():
     assert exact <= sums.squared_two_norm <= exact * (1 + 1e-12)
 
 
+def test_norms_of_more_columns_than_doubles_add_exactly_are_rounded_up():
+    wide = np.random.default_rng(3).standard_normal((2, 5000))
+    for scale in range(1, 20):  # before, every second one was too small
+        sums = sum_by_label(wide * scale, np.array([0, 1], dtype=np.uint8), 2, True)
+        whole = [[round(Fraction(v) * 2**sums.step_bits) for v in (1.0, *row * scale)] for row in wide]
+        exact = max(sum(map(abs, row)) for row in whole)
+        assert exact <= sums.one_norm <= exact * (1 + 1e-11)
+
+
 def test_sums_below_two_to_the_53rd_and_as_fine_as_that_allows():
     for scale in (1e-8, 1.0, 1e6):
         sums = sum_by_label(X * scale, codes(Y), 2, False)

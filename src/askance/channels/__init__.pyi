@@ -18,6 +18,7 @@ from askance.channels.columns import some_rows as some_rows
 from askance.channels.guarantee import HOWEVER_FAR_APART as HOWEVER_FAR_APART
 from askance.channels.guarantee import Guarantee as Guarantee
 from askance.channels.guarantee import each_alone as each_alone
+from askance.channels.guarantee import proof_page as proof_page
 from askance.channels.layouts import Bits as Bits
 from askance.channels.layouts import Fields as Fields
 from askance.channels.layouts import Layout as Layout

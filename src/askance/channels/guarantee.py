@@ -1,8 +1,9 @@
 """What a channel promises to the person who answers."""
 
 import math
+import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from askance.errors import InvalidInput
@@ -13,6 +14,18 @@ AS_IT_CAME = "nothing is known to hide it"
 _PRACTICALLY_CERTAIN = 0.999  # what an even guess becomes at epsilon 6.9: no longer a number to reassure anybody with
 _ROUNDED_TO_ONE = 0.99995  # written with four digits it would be 100%
 _ODDS_IN_DIGITS = 50  # beyond it odds have more than 21 digits, and are written as a power
+_PROOF_PAGE = re.compile(r"docs/mechanisms/[a-z-]{1,60}\.md")
+
+
+def proof_page(mechanism: str) -> str:
+    """Return the page of the documentation that proves what a mechanism claims, as a path inside the project.
+
+    Examples
+    --------
+    >>> proof_page("randomized-response")
+    'docs/mechanisms/randomized-response.md'
+    """
+    return f"docs/mechanisms/{mechanism}.md"
 
 
 def each_alone(levels: tuple[float, ...]) -> str:
@@ -39,12 +52,17 @@ class Guarantee:
         Which two truths cannot be told apart better than epsilon allows.
     per_attribute : tuple of float, optional
         The levels of the single attributes where a whole record is protected.
+    proof : str, optional
+        The page of the documentation that proves it; None where nothing is claimed, or nobody said what was drawn.
+        Two statements that say the same are equal wherever they are proved.
 
     Examples
     --------
     >>> from askance import Warner
     >>> print(Warner(0.75).guarantee)
     epsilon 1.099, protects one answer (any two answers of one person)
+    >>> Warner(0.75).guarantee.proof
+    'docs/mechanisms/warner.md'
     """
 
     epsilon: float
@@ -52,6 +70,7 @@ class Guarantee:
     protects: str = "one answer"
     neighbours: str = "any two answers of one person"
     per_attribute: tuple[float, ...] | None = None
+    proof: str | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
         if math.isinf(self.epsilon):
@@ -139,6 +158,7 @@ class Guarantee:
             delta=min(1.0, times * self.delta),
             protects=f"{protects}, reported {times} times",
             per_attribute=each,
+            proof=proof_page("composition"),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -146,18 +166,19 @@ class Guarantee:
         fields = asdict(self)
         fields["epsilon"] = _written(self.epsilon)
         fields["per_attribute"] = None if self.per_attribute is None else [*map(_written, self.per_attribute)]
-        return fields
+        return fields if self.proof else {name: value for name, value in fields.items() if name != "proof"}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "Guarantee":
-        """Read what :meth:`to_dict` wrote."""
-        per_attribute = fields.get("per_attribute")
+        """Read what :meth:`to_dict` wrote; ``proof`` may be missing, and an address that is no such page is dropped."""
+        per_attribute, proof = fields.get("per_attribute"), fields.get("proof")
         return cls(
             epsilon=_read(fields["epsilon"]),
             delta=float(fields["delta"]),
             protects=fields["protects"],
             neighbours=fields["neighbours"],
             per_attribute=None if per_attribute is None else tuple(map(_read, per_attribute)),
+            proof=proof if isinstance(proof, str) and _PROOF_PAGE.fullmatch(proof) else None,
         )
 
 

@@ -71,7 +71,10 @@ class RegionCounts(ChannelValue):
     def guarantee(self) -> Guarantee:
         """None: counts are exact."""
         return Guarantee(
-            math.inf, protects="the tags of a counted window", neighbours="any two taggings of one sentence"
+            math.inf,
+            protects="the tags of a counted window",
+            neighbours="any two taggings of one sentence",
+            proof=self.proof,
         )
 
     def describe(self) -> str:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 from askance.channels.alphabet import listed
 from askance.channels.base import Spec
+from askance.channels.guarantee import proof_page
 
 SPEC_VERSION = 1
 
@@ -22,6 +23,11 @@ class ChannelValue:
     def parameters(self) -> dict[str, Any]:
         """What the channel was made with: plain, JSON-able values by argument name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+
+    @property
+    def proof(self) -> str:
+        """The page of the documentation that proves the guarantee."""
+        return proof_page(self.kind)
 
     def to_spec(self) -> Spec:
         """Return a JSON-able description; :func:`askance.channel_from_spec` reads it."""

@@ -31,7 +31,7 @@ def exact_counts(probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
     return counts
 
 
-def exact_epsilon(counts: NDArray[np.int64]) -> float:
+def exact_epsilon(counts: NDArray[np.int64] | NDArray[np.object_]) -> float:
     """Return max over reports and pairs of answers of log(P(report | a) / P(report | b)).
 
     Infinite when some report is possible for one answer and impossible for another.
@@ -40,7 +40,7 @@ def exact_epsilon(counts: NDArray[np.int64]) -> float:
     possible = most > 0
     if np.any(least[possible] == 0):
         return math.inf
-    # Python integers: the ratio of two 62-bit counts is formed without a rounding of either.
+    # Python integers: the ratio of two counts, of 62 bits or more, is formed without a rounding of either.
     return max(log_ratio(int(a), int(b)) for a, b in zip(most[possible], least[possible], strict=True))
 
 

@@ -3,7 +3,7 @@
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, Self, get_args
@@ -13,7 +13,7 @@ import numpy as np
 import askance
 from askance.arrays import Floats
 from askance.channels.alphabet import Label, as_labels
-from askance.channels.guarantee import Guarantee
+from askance.channels.guarantee import Guarantee, proof_page
 from askance.entropy.bits import BitSource, GeneratorBits
 from askance.errors import InvalidInput
 from askance.mechanisms.accounting.mechanism_losses import count_loss, counts_loss
@@ -112,6 +112,11 @@ class CountsRelease(JsonRelease):
     how_known: str
     parameters: tuple[Mapping[str, str], ...]
     predicted: Mapping[str, float]
+
+    def __post_init__(self) -> None:
+        if self.mechanism in get_args(Mechanism):  # derived, also of what an earlier version wrote: no file says it
+            proof = proof_page(f"counts-{self.mechanism}")
+            vars(self).update(guarantee=replace(self.guarantee, proof=proof))
 
     @property
     def proportions(self) -> Floats:

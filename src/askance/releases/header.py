@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from askance import __version__
-from askance.channels.guarantee import HOWEVER_FAR_APART, Guarantee
+from askance.channels.guarantee import HOWEVER_FAR_APART, Guarantee, proof_page
 from askance.channels.specs import channel_from_spec
 from askance.errors import InvalidInput, ReleaseError
 from askance.releases.declarations import Covariate as Covariate
@@ -45,6 +45,7 @@ def whole_person(guarantees: Iterable[Guarantee]) -> Guarantee:
         protects=f"all {len(parts)} answers of one person together",
         neighbours=f"any two sets of answers of one person{HOWEVER_FAR_APART if endless else ''}",
         per_attribute=tuple(level for part in parts for level in part.per_attribute or (part.epsilon,)),
+        proof=proof_page("composition"),
     )
 
 

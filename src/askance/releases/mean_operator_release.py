@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import askance
 from askance.arrays import Codes
 from askance.channels.alphabet import Alphabet, Label, as_labels
-from askance.channels.guarantee import Guarantee
+from askance.channels.guarantee import Guarantee, proof_page
 from askance.entropy.bits import BitSource, GeneratorBits
 from askance.errors import InvalidInput
 from askance.mechanisms.accounting.privacy_loss import PrivacyLoss
@@ -80,6 +80,11 @@ class MeanOperatorRelease(JsonRelease):
     norms: Mapping[str, float]
     predicted: Mapping[str, float]
     features: FeatureDigest | None = None
+
+    def __post_init__(self) -> None:
+        if self.mechanism in get_args(Mechanism):  # derived, also of what an earlier version wrote: no file says it
+            proof = proof_page(f"mean-operator-{self.mechanism}")
+            vars(self).update(guarantee=replace(self.guarantee, proof=proof))
 
     @property
     def classes(self) -> tuple[Label, ...]:

@@ -61,7 +61,8 @@ def privacy_words(guarantee: Guarantee) -> str:
         )
     exact = f"The exact level is ε = {guarantee.epsilon:.6g}, and it protects {guarantee.protects}."
     delta = f" It may fail with probability δ = {guarantee.delta:.3g}." if guarantee.delta else ""
-    return f"<p>{escape(guarantee.in_words())}</p><p>{escape(exact + delta)}</p>"
+    proof = f" Why that is so: {code(guarantee.proof)} of the documentation." if guarantee.proof else ""
+    return f"<p>{escape(guarantee.in_words())}</p><p>{escape(exact + delta)}{proof}</p>"
 
 
 def code(text: str) -> str:

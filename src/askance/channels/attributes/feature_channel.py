@@ -117,6 +117,7 @@ class FeatureChannel(QuestionChannel):
             protects=f"one row of {self.width} attributes{each_alone(levels)}" if self.width > 1 else "one attribute",
             neighbours=f"any two {'rows' if self.width > 1 else 'values'}{self._how_far_apart}",
             per_attribute=levels,
+            proof=self.proof,
         )
 
     @property

@@ -103,6 +103,7 @@ class RowChannel(Channel):
                 protects=f"{features.protects}; the label is told as it is",
                 neighbours=f"{features.neighbours}, with the same label",
                 per_attribute=features.per_attribute,
+                proof=self.proof,
             )
         levels = (*features.per_attribute, self.label.guarantee.epsilon)
         width = self.features.width
@@ -112,6 +113,7 @@ class RowChannel(Channel):
             protects=f"one record of {width} attribute{'s' if width > 1 else ''} and a label{each_alone(levels)}",
             neighbours=features.neighbours.replace("rows", "records").replace("values", "records"),
             per_attribute=levels,
+            proof=self.proof,
         )
 
     def describe(self) -> str:

@@ -6,7 +6,7 @@ have been asked directly. The learner sees one stacked report alphabet: a code n
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -89,7 +89,8 @@ class DesignPerRow(QuestionChannel):
     @cached_property
     def guarantee(self) -> Guarantee:
         """The weakest guarantee that any respondent gets."""
-        return max((channel.guarantee for channel in self.designs.values()), key=lambda g: g.epsilon)
+        weakest = max((channel.guarantee for channel in self.designs.values()), key=lambda g: g.epsilon)
+        return replace(weakest, proof=self.proof)
 
     def _blocks(self) -> list[slice]:
         return [slice(int(a), int(b)) for a, b in zip(self._offsets[:-1], self._offsets[1:], strict=True)]

@@ -64,7 +64,7 @@ class FiniteLaw(QuestionChannel, ABC):
     @cached_property
     def guarantee(self) -> Guarantee:
         """Exact privacy, computed from the thresholds that are drawn from."""
-        return Guarantee(epsilon=exact_epsilon(self.counts))
+        return Guarantee(epsilon=exact_epsilon(self.counts), proof=self.proof)
 
     @cached_property
     def _answers(self) -> Alphabet:

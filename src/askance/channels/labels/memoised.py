@@ -22,7 +22,7 @@ from askance.channels.labels.finite import FiniteLaw, refuse_indistinguishable
 from askance.channels.labels.randomized_response import RandomizedResponse
 from askance.channels.value import SPEC_VERSION
 from askance.entropy.bits import BitSource, GeneratorBits, system_bits
-from askance.entropy.thresholds import RESOLUTION
+from askance.entropy.thresholds import RESOLUTION, exact_epsilon
 from askance.errors import InvalidInput
 
 _MOST_OUTCOMES = 100_000  # of all waves: more are not looked at one by one
@@ -115,14 +115,26 @@ class Memoised(FiniteLaw):
         return labels
 
     @cached_property
+    def _product(self) -> NDArray[np.object_]:
+        """P(report | truth) of both responses, one after the other, in units of 2^-124."""
+        product: NDArray[np.object_] = self.instantaneous.counts.astype(object) @ self.permanent.counts.astype(object)
+        return product
+
+    @cached_property
     def counts(self) -> NDArray[np.int64]:
         """P(report | truth) of one wave in units of 2^-62: the product of both tables, rounded once."""
-        product = self.instantaneous.counts.astype(object) @ self.permanent.counts.astype(object)
+        product = self._product
         counts: NDArray[np.int64] = ((product + RESOLUTION // 2) // RESOLUTION).astype(np.int64)
         counts[(counts == 0) & (product > 0)] = 1
         counts[np.argmax(counts, axis=0), np.arange(counts.shape[1])] += RESOLUTION - counts.sum(axis=0)
         counts.setflags(write=False)
         return counts
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """What one wave gives away, however it is drawn: from the rounded table, or one response after the other."""
+        level = max(exact_epsilon(self.counts), exact_epsilon(self._product))
+        return Guarantee(level, proof=self.proof)
 
     # -- several waves: the respondent's side --------------------------------------------------------
 
@@ -150,7 +162,8 @@ class Memoised(FiniteLaw):
     @property
     def lasting_guarantee(self) -> Guarantee:
         """What all waves together give away at most, however many there are: the level of the permanent response."""
-        return replace(self.permanent.guarantee, protects="one answer, however often it is reported on")
+        protects = "one answer, however often it is reported on"
+        return replace(self.permanent.guarantee, protects=protects, proof=self.proof)
 
     def guarantee_of_waves(self, waves: int) -> Guarantee:
         """Return what so many waves give away together.
@@ -166,7 +179,7 @@ class Memoised(FiniteLaw):
         outcomes = math.comb(waves + len(self.report_labels) - 1, waves)
         level = self._level(waves) if outcomes <= _MOST_OUTCOMES else self._level_bound(waves)
         protects = f"one answer, reported on {waves} times by a permanent response that is kept"
-        return Guarantee(epsilon=min(level * (1 + _ROUNDING), most), protects=protects)
+        return Guarantee(epsilon=min(level * (1 + _ROUNDING), most), protects=protects, proof=self.proof)
 
     def _level(self, waves: int) -> float:
         with np.errstate(divide="ignore"):

@@ -120,7 +120,7 @@ class RandomizedResponse(FiniteLaw):
         rarest, truth = int(self._weights[:-1].min()), int(self._weights[-1])
         level = math.inf if rarest == 0 else log_ratio(rarest + truth, rarest)
         # The exact level is not above the asked one; its last digit as a double must not be either.
-        return Guarantee(epsilon=level if self.epsilon is None else min(level, self.epsilon))
+        return Guarantee(level if self.epsilon is None else min(level, self.epsilon), proof=self.proof)
 
     @cached_property
     def sampler(self) -> Sampler:

@@ -99,6 +99,7 @@ class PerValueFlip(BitChannel):
             if dense
             else f"any two rows with at most {self._most} values other than zero",
             per_attribute=(self.bit.epsilon,) * self.dim,
+            proof=self.proof,
         )
 
     @cached_property

@@ -78,7 +78,10 @@ class PrivateNumber(VectorChannel, QuestionChannel):
     @cached_property
     def guarantee(self) -> Guarantee:
         return Guarantee(
-            epsilon=self.law.epsilon, protects="one number", neighbours="any two values within the public bounds"
+            epsilon=self.law.epsilon,
+            protects="one number",
+            neighbours="any two values within the public bounds",
+            proof=self.proof,
         )
 
     @cached_property

@@ -154,6 +154,7 @@ class PrivateRow(NumberChannel, QuestionChannel):
             epsilon=self.inner.guarantee.epsilon,
             protects=f"one row of {len(names)} numbers: {', '.join(names)}",
             neighbours="any two rows within the public bounds",
+            proof=self.proof,
         )
 
     @property

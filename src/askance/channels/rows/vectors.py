@@ -119,7 +119,7 @@ class RowMechanism(NumberChannel):
 
     def _row_guarantee(self, epsilon: float) -> Guarantee:
         protects, neighbours = f"one row of {self.dim} numbers", "any two rows within the public bounds"
-        return Guarantee(epsilon, protects=protects, neighbours=neighbours)
+        return Guarantee(epsilon, protects=protects, neighbours=neighbours, proof=self.proof)
 
     def prepare(self, truth: Any) -> Prepared:
         """Return numbers inside the public range."""

@@ -6,7 +6,7 @@ from itertools import permutations
 import numpy as np
 
 from askance.arrays import Floats
-from askance.channels.guarantee import Guarantee
+from askance.channels.guarantee import Guarantee, proof_page
 from askance.channels.labels.finite import FiniteLaw
 from askance.errors import InvalidInput
 from askance.mechanisms.accounting.response_loss import treats_answers_alike
@@ -80,6 +80,7 @@ def shuffled(channel: FiniteLaw, n: int, delta: float) -> Guarantee:
             "data sets of as many people that differ in one answer; as long as nothing tells whose report is whose (no "
             "order, time, name or covariate), everybody reports once, and nobody tells how chance fell"
         ),
+        proof=proof_page("shuffling"),
     )
 
 

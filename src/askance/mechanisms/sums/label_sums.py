@@ -37,9 +37,9 @@ class LabelSums:
         The grid has step 2^-step_bits. Public, as is all that follows.
     rows : int
     one_norm : int
-        The largest 1-norm of a row, in steps, with the intercept's one.
+        The largest 1-norm of a row, in steps, with the intercept's one: exact below 2^53, else never too small.
     squared_two_norm : int
-        The largest squared 2-norm of a row: exact below 2^53, else never too small.
+        The largest squared 2-norm of a row, likewise.
     squared_sum : float
         The squared 2-norms of all rows together.
     """
@@ -99,7 +99,6 @@ def sum_by_label(features: Floats, codes: Codes, classes: int, intercept: bool) 
         )
     one = math.ldexp(1.0, bits)
     squared = seen.squared_two_norm + intercept * one * one
-    exact = squared < 2.0**_EXACT_BITS  # else each of the d additions may have lost half a unit in the last place
     totals = [
         [*([int(count * one)] if intercept else []), *map(int, line)]
         for count, line in zip(seen.counts, seen.sums, strict=True)
@@ -108,8 +107,8 @@ def sum_by_label(features: Floats, codes: Codes, classes: int, intercept: bool) 
         totals=np.array(totals, dtype=object),
         step_bits=bits,
         rows=len(features),
-        one_norm=int(seen.one_norm) + intercept * int(one),
-        squared_two_norm=int(squared) if exact else int(squared * (1 + (features.shape[1] + 2) * 2.0**-52)) + 1,
+        one_norm=_never_too_small(seen.one_norm, features.shape[1]) + intercept * int(one),
+        squared_two_norm=_never_too_small(squared, features.shape[1]),
         squared_sum=seen.squared_sum + intercept * one * one * len(features),
     )
 
@@ -162,6 +161,14 @@ def _fitting_bits(largest: float, rows: int) -> int:
     """Return the largest k for which ``rows`` numbers up to ``largest``, in steps of 2^-k, add up to at most 2^53."""
     exponent = math.frexp(largest)[1] if largest else 0
     return _EXACT_BITS - 1 - exponent - (rows - 1).bit_length()
+
+
+def _never_too_small(total: float, terms: int) -> int:
+    """Return a sum of whole numbers, rounded up where it is too large to be exact: in more columns than rows."""
+    if total < 2.0**_EXACT_BITS:
+        return int(total)
+    # Each of the additions may have lost half a unit in the last place; so may the product.
+    return int(total * (1 + (terms + 2) * 2.0**-52)) + 1
 
 
 def _refuse_infinite(features: Floats) -> None:
