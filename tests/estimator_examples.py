@@ -134,10 +134,25 @@ def count_tagger():
     return Example(fitted, release, truth=(sentences, tags), new=sentences)
 
 
+@cache
+def list_experiment():
+    from askance.releases import Covariate, Header, Question
+
+    rng, X, truth = people(1000)
+    treated = rng.random(len(X)) < 0.5
+    counts = rng.binomial(3, 0.5, len(X)) + truth * treated
+    header = Header((Question("items", ask.Identity(range(5))),), (Covariate("a"), Covariate("b"), Covariate("long")))
+    table = {"items": counts, "a": X[:, 0], "b": X[:, 1], "long": treated.astype(float)}
+    fitted = ask.ListExperiment(items=3).fit(X, counts, treated)
+    release = ask.Release.from_table(table, header)
+    return Example(fitted, release, {"treatment": "long", "formula": "items ~ a + b"})
+
+
 EXAMPLES = {
     "CountTagger": count_tagger,
     "IndirectClassifier": indirect_classifier,
     "IndirectRegressor": indirect_regressor,
+    "ListExperiment": list_experiment,
     "MeanOperatorClassifier": mean_operator_classifier,
     "Prevalence": prevalence,
     "ProportionClassifier": proportion_classifier,

@@ -14,6 +14,7 @@ from askance.channels.channel import Truth as Truth
 from askance.channels.channel import refuse_design as refuse_design
 from askance.channels.columns import NOT_ARROW as NOT_ARROW
 from askance.channels.columns import as_column as as_column
+from askance.channels.columns import plain_values as plain_values
 from askance.channels.columns import some_rows as some_rows
 from askance.channels.guarantee import HOWEVER_FAR_APART as HOWEVER_FAR_APART
 from askance.channels.guarantee import Guarantee as Guarantee

@@ -1,0 +1,74 @@
+"""How many say yes, from differences between groups: unbiased, whatever the items of the list are.
+
+Single list: mean with the sensitive item minus mean without. Double list: everybody answers two lists, and the item is
+in one of them; half the difference between the groups in (first count - second count). Together with direct answers
+(Aronow and others 2015): who said yes directly is a yes, and the list tells how many of the others are.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from askance.arrays import Flags, Floats
+from askance.learning.surveys.list_counts import ListCounts
+
+
+class Estimate(NamedTuple):
+    """An estimate with its variance, and how much each row moves it: what it is correlated with others by."""
+
+    value: float
+    variance: float
+    influence: Floats
+
+    @property
+    def error(self) -> float:
+        """The standard error."""
+        return math.sqrt(self.variance)
+
+
+def mean_of(values: Floats, weights: Floats | None, rows: Flags) -> Estimate:
+    """Return the mean over some rows, with the variance of a random sample of them."""
+    heft = np.where(rows, 1.0 if weights is None else weights, 0.0)
+    mean = float(heft @ values / heft.sum())
+    influence = heft * (values - mean) / heft.sum()
+    count = int(rows.sum())
+    return Estimate(mean, float(influence @ influence) * count / max(count - 1, 1), influence)
+
+
+def combined(parts: list[tuple[float, Estimate]]) -> Estimate:
+    """Return a sum of estimates, each times a number, of groups that have no row in common."""
+    value = sum(times * part.value for times, part in parts)
+    variance = sum(times**2 * part.variance for times, part in parts)
+    return Estimate(value, variance, np.sum([times * part.influence for times, part in parts], axis=0))
+
+
+def difference_in_means(data: ListCounts, number: int = 0, rows: Flags | None = None) -> Estimate:
+    """Return the share of people for whom the sensitive item is true, from one list."""
+    some = np.ones(len(data.treated), dtype=bool) if rows is None else rows
+    long, counts = data.long_list(number), data.counts[:, number].astype(float)
+    groups = [(1.0, long & some), (-1.0, ~long & some)]
+    return combined([(sign, mean_of(counts, data.weights, group)) for sign, group in groups])
+
+
+def of_double_list(data: ListCounts) -> Estimate:
+    """Return the share from both lists: half the difference in (first - second count)."""
+    between = (data.counts[:, 0] - data.counts[:, 1]).astype(float)
+    groups = [(0.5, data.treated), (-0.5, ~data.treated)]
+    return combined([(times, mean_of(between, data.weights, rows)) for times, rows in groups])
+
+
+def with_direct_answers(data: ListCounts, direct: Flags) -> tuple[Estimate, Estimate, Estimate]:
+    """Return the share who said yes directly, the share by the list among the others, and both together.
+
+    Nobody who says yes is taken to lie: d + (1 - d) tau, with tau the difference in means among those who said no.
+    """
+    said = mean_of(direct.astype(float), data.weights, np.ones(len(direct), dtype=bool))
+    hidden = difference_in_means(data, rows=~direct)
+    return (
+        said,
+        hidden,
+        combined([(1 - hidden.value, said), (1 - said.value, hidden)])._replace(
+            value=said.value + (1 - said.value) * hidden.value
+        ),
+    )

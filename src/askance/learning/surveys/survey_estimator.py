@@ -1,0 +1,88 @@
+"""What the survey models have in common: parameters with intervals by Wald or by profile likelihood."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from askance.arrays import Floats
+from askance.errors import NotAvailable
+from askance.learning.face.estimator import Estimator
+from askance.learning.face.scoring import Of, asks_for_truth
+from askance.learning.surveys.survey_fit import SurveyFit, wants_profiles
+from askance.reports.summary import Summary, standard_errors, summarise
+from askance.solvers.profile_likelihood import Profile
+
+
+class SurveyEstimator(Estimator):
+    """An estimator whose parameters are a vector with names, a covariance, and profiles where they are needed."""
+
+    parameters_: Floats
+    parameter_names_: tuple[str, ...]
+    covariance_: Floats
+    profiles_: dict[str, Any]
+    notes_: tuple[str, ...]
+
+    @property
+    def standard_errors_(self) -> Floats:
+        """Standard errors of ``parameters_``."""
+        check_is_fitted(self, "parameters_")
+        return standard_errors(self.covariance_)
+
+    def score(self, X: Any = None, y: Any = None, *, of: Of = "reports") -> float:
+        """Refuse: these models describe people, and are not judged by guesses of single answers."""
+        asks_for_truth(of)
+        raise NotAvailable(
+            f"a score of {type(self).__name__}, which predicts nobody's answer",
+            "summary() for its estimates and errors",
+        )
+
+    def _keep_parameters(
+        self, fit: SurveyFit, names: Sequence[str], back: Floats, profiled: Sequence[int], intervals: Any
+    ) -> None:
+        """Keep a fit in the units of the covariates; ``profiled`` are the parameters whose intervals matter."""
+        self.parameters_ = back @ fit.theta
+        self.parameter_names_ = tuple(names)
+        self.covariance_ = back @ fit.covariance @ back.T
+        self.log_likelihood_ = float(fit.likelihood(fit.theta).value)
+        self.converged_ = bool(fit.solution.converged)
+        self.n_iter_ = int(fit.solution.iterations)
+        self.penalised_ = fit.penalised
+        self.profiles_ = {}
+        errors = np.sqrt(np.maximum(np.diag(fit.covariance), 0.0))[list(profiled)]
+        if wants_profiles(intervals, fit, errors):
+            found = fit.profiles([back[place] for place in profiled])
+            self.profiles_ = {names[place]: _kept(curve) for place, curve in zip(profiled, found, strict=True)}
+
+    def _parameter_table(
+        self, title: str, level: float, facts: tuple[tuple[str, str], ...], rows: Sequence[int]
+    ) -> Summary:
+        """Return some parameters as a table."""
+        check_is_fitted(self, "parameters_")
+        places = list(rows)
+        names = tuple(self.parameter_names_[place] for place in places)
+        covariance = self.covariance_[np.ix_(places, places)]
+        wald = summarise(title, names, self.parameters_[places], covariance, level)
+        values = wald.values.copy()
+        for row, name in enumerate(names):
+            if name in self.profiles_:
+                curve = _opened(self.profiles_[name])
+                values[row, 2:] = np.nan, curve.p_value(), *curve.interval(level)
+        how = "profile likelihood" if self.profiles_ else "estimate and standard error"
+        told = (*facts, ("intervals by", how), ("log-likelihood", f"{self.log_likelihood_:.4f}"))
+        return Summary(title, names, values, level, told, self.notes_, self.privacy_statement_)
+
+
+def _kept(curve: Profile) -> dict[str, Any]:
+    return {
+        "estimate": curve.estimate,
+        "values": curve.values,
+        "roots": curve.roots,
+        "null_root": curve.null_root,
+        "limits": curve.limits,
+    }
+
+
+def _opened(kept: dict[str, Any]) -> Profile:
+    return Profile(kept["estimate"], kept["values"], kept["roots"], kept["null_root"], tuple(kept["limits"]))
