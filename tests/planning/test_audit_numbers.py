@@ -52,7 +52,7 @@ EVERY = pytest.mark.parametrize("channel", HONEST.values(), ids=HONEST.keys())
 @EVERY
 def test_honest_channels_pass(channel: Any) -> None:
     # Real entropy, so there is no seed to fix: each fails with probability 1e-9 at most.
-    report = ask.audit(channel, draws=20_000, error_rate=1e-9)
+    report = ask.audit(channel, draws=5_000, error_rate=1e-9)
     assert report.passed, str(report)
     assert report.exact_epsilon == pytest.approx(channel.guarantee.epsilon, rel=1e-12)
     assert 0 <= report.lower_bound <= report.exact_epsilon

@@ -14,6 +14,9 @@ from askance.entropy.noise import geometric as geometric
 from askance.entropy.noise import happens as happens
 from askance.entropy.noise import laplace_number as laplace_number
 from askance.entropy.random_bits import RandomIntegers as RandomIntegers
+from askance.entropy.replay import Replay as Replay
+from askance.entropy.replay import Tape as Tape
+from askance.entropy.replay import TapeEnded as TapeEnded
 from askance.entropy.rounded_arrays import Whole as Whole
 from askance.entropy.rounded_arrays import rounded_gaussian_array as rounded_gaussian_array
 from askance.entropy.rounded_arrays import rounded_laplace_array as rounded_laplace_array

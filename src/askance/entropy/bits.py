@@ -6,6 +6,7 @@ what runs on real answers.
 """
 
 import os
+import sys
 import threading
 from typing import Protocol
 
@@ -80,6 +81,7 @@ class GeneratorBits:
 class _PerThread(threading.local):
     stream: KeyStream | None = None
     owner: tuple[int, int] = (0, 0)
+    tape: BitSource | None = None
 
 
 _per_thread = _PerThread()
@@ -89,6 +91,7 @@ _forks = 0
 def _count_fork() -> None:
     global _forks
     _forks += 1
+    _per_thread.tape = None
 
 
 # A forked child inherits its parent's key: two processes would then draw the same bits, and the
@@ -98,8 +101,19 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_count_fork)
 
 
-def system_bits() -> KeyStream:
+def play(tape: BitSource | None) -> None:
+    """Let this thread draw from a tape, or no longer; only an audit may: see :class:`askance.entropy.Replay`."""
+    if sys._getframe(1).f_globals.get("__name__") != "askance.entropy.replay":
+        raise InvalidInput(
+            "other bits in place of the operating system's entropy", "askance.entropy.Replay, in an audit"
+        )
+    _per_thread.tape = tape
+
+
+def system_bits() -> BitSource:
     """Return this thread's key stream, made anew after a fork."""
+    if _per_thread.tape is not None:
+        return _per_thread.tape
     owner = (os.getpid(), _forks)
     if _per_thread.stream is None or _per_thread.owner != owner:
         _per_thread.stream = KeyStream()

@@ -20,26 +20,21 @@ from askance.channels.attributes.coordinate_law import FiniteCoordinate
 from askance.channels.attributes.feature_channel import FeatureChannel
 from askance.channels.attributes.noise_law import Law, NoiseCoordinate
 from askance.errors import InvalidInput
+from askance.planning.auditing.audit_questions import SHARES, Finding
 from askance.planning.auditing.audit_report import AttributeAudit
+from askance.planning.auditing.audited_fields import FAR_APART
 from askance.planning.auditing.cell_tests import binomial_p_values, most_revealing
 from askance.planning.auditing.clopper_pearson import limits, sure_level
 from askance.planning.auditing.exact_noise import exact_law_level, exact_normal_level, normal_shift
 
 # Reports on single attributes, where nobody says how many rows: a few seconds' worth, fewer where each is drawn
 # without floating point.
-_WORK, _SLOW_WORK = 1 << 24, 20_000
+_WORK, _SLOW_WORK = 1 << 24, 1 << 20
 _ROWS = (400, 1_000_000)  # at least and at most, then: 400 show a flip that is off by a tenth
 _FEWEST_ROWS = 100  # that a user may ask for
 _AT_ONCE = 1 << 22  # 32 MB of reports as doubles
 _LARGEST_TABLE = 1 << 18  # cells, of 512 states: of more, each would be seen too seldom to be tested
-_FAR_APART = 10  # sizes of the noise between truths and the middle, where no bounds say how far apart they may be
-
-
-class Finding(NamedTuple):
-    """One check: what it is about, and its p-value."""
-
-    what: str
-    p_value: float
+_MOST_ATTRIBUTES = 1 << 14  # the fewest rows that say anything take some hundred megabytes then
 
 
 class Bound(NamedTuple):
@@ -52,16 +47,22 @@ class Bound(NamedTuple):
 def audit_attributes(channel: FeatureChannel, draws: Any, error_rate: float) -> AttributeAudit:
     """Check a channel that hides attributes one by one; see :func:`askance.audit`."""
     width = channel.width
+    if width > _MOST_ATTRIBUTES:
+        raise InvalidInput(
+            f"an audit of {width:,} attributes",
+            f"at most {_MOST_ATTRIBUTES:,}",
+            "Audit some of them: attributes with the same parameters are drawn by the same code.",
+        )
     rows = _rows(channel) if draws is None else draws
     if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < _FEWEST_ROWS:
         raise InvalidInput(f"draws={draws!r}", f"a whole number of rows, at least {_FEWEST_ROWS}")
-    bound_level = error_rate / 2 / len(channel.groups)
+    bound_level = error_rate * SHARES["bound"] / len(channel.groups)
     seen = [_Seen.of(law, columns) for law, columns in channel.groups]
     for number, (truth, reports) in enumerate(_drawn(channel, seen, int(rows))):
         for group in seen:
             group.observe(number, truth[:, group.columns], reports[:, group.columns])
     findings = [finding for group in seen for finding in group.findings()]
-    test_level = error_rate / 2 / max(1, len(findings))
+    test_level = error_rate * SHARES["law"] / max(1, len(findings))
     bound = max((group.bound(bound_level) for group in seen), key=lambda found: found.level)
     alone, together = _exact(channel)
     return AttributeAudit(
@@ -72,7 +73,7 @@ def audit_attributes(channel: FeatureChannel, draws: Any, error_rate: float) -> 
         draws=int(rows) * width,
         smallest_p=min((finding.p_value for finding in findings), default=1.0),
         lower_bound=bound.level,
-        confidence=1 - error_rate / 2,
+        confidence=1 - error_rate * SHARES["bound"],
         attributes=width,
         attribute_epsilon=alone,
         delta=channel.guarantee.delta,
@@ -80,7 +81,7 @@ def audit_attributes(channel: FeatureChannel, draws: Any, error_rate: float) -> 
         test_level=test_level,
         faults=tuple(
             f"{what} (p = {p_value:.2g})"
-            for what, p_value in sorted(findings, key=lambda finding: finding.p_value)
+            for what, p_value, _ in sorted(findings, key=lambda finding: finding.p_value)
             if p_value < test_level
         ),
         lower_bound_at=bound.where,
@@ -146,9 +147,13 @@ class _States(_Seen):
     def __init__(self, law: FiniteCoordinate, columns: NDArray[np.intp]) -> None:
         self.law, self.columns, self.truths = law, columns, law.values.astype(float)
         states = len(law.values)
-        self.tables = np.zeros((2, states, states), np.int64)
         if states * states > _LARGEST_TABLE:
-            raise InvalidInput(f"an audit of {states} states", f"at most {math.isqrt(_LARGEST_TABLE)}")
+            raise InvalidInput(
+                f"an audit of {states:,} states",
+                f"at most {math.isqrt(_LARGEST_TABLE)}",
+                "Audit the same flips with fewer states: they are drawn by the same code.",
+            )
+        self.tables = np.zeros((2, states, states), np.int64)
         self.kept = np.zeros(len(columns), np.int64)
         self.kept_both = np.zeros(max(len(columns) - 1, 0), np.int64)
         self.rows = 0
@@ -195,7 +200,7 @@ class _States(_Seen):
 class _Noise(_Seen):
     def __init__(self, law: NoiseCoordinate, columns: NDArray[np.intp]) -> None:
         self.law, self.columns = law, columns
-        low, high = law.bounds or (-_FAR_APART * law.size, _FAR_APART * law.size)
+        low, high = law.bounds or (-FAR_APART * law.size, FAR_APART * law.size)
         self.truths = np.array([low, high])
         self.noise: list[NDArray[np.float64]] = []
         self.above, self.each = np.zeros(2, np.int64), np.zeros(2, np.int64)

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 from askance.channels.alphabet import Label
+from askance.planning.auditing.audit_questions import AuditQuestion
 
 _MOST_FAULTS_SHOWN = 5  # the rest is counted: the first say what is wrong
 _AGREE = 1e-9  # a level that is worked out in two ways differs by less: by rounding
@@ -302,20 +303,32 @@ class AttributeAudit(ChannelAudit):
 
 @dataclass(frozen=True)
 class AuditReport:
-    """The audit of a channel: one entry for each design.
+    """The audit of a channel: one entry for each design, and what was asked besides.
 
     ``error_rate`` is the probability with which an honest channel fails; ``together`` is the level of all entries, if
-    they are parts of one record rather than designs of which each person has one.
+    they are parts of one record rather than designs of which each person has one. ``questions`` are those that no
+    table of probabilities answers, each with its share of the error rate.
     """
 
     designs: tuple[DesignAudit | NumberAudit | AttributeAudit, ...]
     error_rate: float
     together: float | None = None
+    questions: tuple[AuditQuestion, ...] = ()
 
     @property
     def passed(self) -> bool:
-        """Whether every design passed."""
-        return all(design.passed for design in self.designs)
+        """Whether every design passed, and every question was answered well."""
+        return all(part.passed for part in (*self.designs, *self.questions))
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong, in words; empty if the channel passed."""
+        return tuple(problem for part in (*self.designs, *self.questions) for problem in part.problems)
+
+    @property
+    def draws(self) -> int:
+        """How many reports were compared with the declared law."""
+        return min(design.draws for design in self.designs)
 
     @property
     def exact_epsilon(self) -> float:
@@ -336,6 +349,7 @@ class AuditReport:
             [
                 *map(str, self.designs),
                 *record,
+                *map(str, self.questions),
                 f"audit {verdict}; an honest channel fails with probability {self.error_rate:g} at most",
             ]
         )
@@ -348,4 +362,5 @@ class AuditReport:
             "exact_epsilon": "infinite" if math.isinf(self.exact_epsilon) else self.exact_epsilon,
             "lower_bound": self.lower_bound,
             "designs": [design.to_dict() for design in self.designs],
+            "questions": [question.to_dict() for question in self.questions],
         }

@@ -8,15 +8,19 @@ Three checks, each independent of the channel's own arithmetic:
 3. *a lower bound*: the pair of truths and the report that reveal most are chosen on one half of the draws, and
    bounded on the other half by Clopper and Pearson's limits, which no sampler can argue with.
 
-All tests together raise a false alarm with probability at most the stated error rate: half of it is shared by the
-cells (Bonferroni), half by the bounds.
-
 Channels for numbers have too many reports for a table: see ``number_audit``. Attributes that are hidden one by one are
 checked one by one: see ``attribute_audit``.
+
+Then questions that no table answers, whatever the channel hides: are reports drawn afresh in every call, for every
+row and every attribute (``dependence_audit``), does noise have its law far out and in its lowest digits
+(``noise_audit``), and does anything but the random bytes decide (``replay_audit``)?
+
+All tests together raise a false alarm with probability at most the stated error rate. Each question has a share of it
+(``audit_questions.SHARES``), which its tests share (Bonferroni).
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import singledispatch
 from typing import Any
@@ -32,14 +36,20 @@ from askance.channels.rows.vectors import NumberChannel
 from askance.entropy.thresholds import RESOLUTION
 from askance.errors import InvalidInput
 from askance.planning.auditing.attribute_audit import audit_attributes
+from askance.planning.auditing.audit_questions import SHARES, AuditQuestion
 from askance.planning.auditing.audit_report import AuditReport, CellFault, DesignAudit
+from askance.planning.auditing.audited_fields import audited_fields
 from askance.planning.auditing.cell_tests import Table, binomial_p_values, detectable, most_revealing
 from askance.planning.auditing.cell_tests import enumerated_epsilon as enumerated_epsilon
 from askance.planning.auditing.clopper_pearson import sure_level
+from askance.planning.auditing.dependence_audit import audit_dependence
+from askance.planning.auditing.noise_audit import audit_tails
 from askance.planning.auditing.number_audit import audit_numbers
+from askance.planning.auditing.replay_audit import audit_leaks
 
 _DRAWS = 1_000_000  # they show an error of 0.004 in a probability of Warner's design, within a second
 _EACH = 20  # draws of every truth under every design, at least
+_MOST_CELLS = 1 << 22  # of a table, such as 2,048 choices: counts and p-values of more would not fit into a gigabyte
 _DRAWS_AT_ONCE = 1 << 20  # a few megabytes of answers, reports and codes
 _AGREE = 1e-9  # what is worked out in two ways differs by less: by rounding
 
@@ -75,7 +85,18 @@ def audit(
     """
     if not isinstance(error_rate, int | float | np.floating) or not 0 < error_rate < 1:
         raise InvalidInput(f"error_rate={error_rate!r}", "a probability between 0 and 1, such as 0.001")
-    return _audited(channel, draws, float(error_rate))
+    report = _audited(channel, draws, float(error_rate))
+    return replace(report, questions=tuple(_questions(channel, draws, report, float(error_rate))))
+
+
+def _questions(channel: Any, draws: int | None, report: AuditReport, error_rate: float) -> Iterator[AuditQuestion]:
+    """Ask what is the same for every kind of channel."""
+    fields = audited_fields(channel, np.random.default_rng())
+    yield from audit_dependence(fields, draws, error_rate)
+    tails = audit_tails(fields, draws, error_rate)
+    if tails is not None:
+        yield tails
+    yield audit_leaks(fields, draws, report.draws, error_rate)
 
 
 @singledispatch
@@ -100,7 +121,7 @@ def _(channel: FeatureChannel, draws: int | None, error_rate: float) -> AuditRep
 def _(channel: RowChannel, draws: int | None, error_rate: float) -> AuditReport:
     # Features and the label are told at once, so that their levels add up.
     parts = {"features": channel.features} | ({} if channel.label is None else {"label": channel.label})
-    found = {name: audit(part, draws, error_rate / len(parts)) for name, part in parts.items()}
+    found = {name: _audited(part, draws, error_rate / len(parts)) for name, part in parts.items()}
     designs = tuple(replace(design, name=name) for name, report in found.items() for design in report.designs)
     return AuditReport(designs, error_rate, together=math.fsum(report.exact_epsilon for report in found.values()))
 
@@ -111,14 +132,21 @@ def _(channel: FiniteLaw | DesignPerRow, draws: int | None, error_rate: float) -
     designs = channel.designs
     draws = _DRAWS if draws is None else draws
     cells_of_truths = len(designs) * len(channel.classes)
+    cells = sum(len(law.report_labels) for law in designs.values()) * cells_of_truths
+    if cells > _MOST_CELLS:
+        raise InvalidInput(
+            f"an audit of {len(channel.classes):,} choices and {cells // cells_of_truths:,} reports",
+            f"a table of at most {_MOST_CELLS:,} probabilities, such as {math.isqrt(_MOST_CELLS):,} choices",
+            "Audit the same design with fewer choices: it is drawn by the same code.",
+        )
     if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < _EACH * cells_of_truths:
         raise InvalidInput(
             f"draws={draws!r}", f"a whole number, at least {_EACH * cells_of_truths}: {_EACH} for each truth and design"
         )
     halves = _draw(channel, designs, int(draws) // cells_of_truths)
     cells = sum(design.counts.size for design in designs.values())
-    cell_level = error_rate / 2 / cells
-    bound_level = error_rate / 2 / len(designs)
+    cell_level = error_rate * SHARES["law"] / cells
+    bound_level = error_rate * SHARES["bound"] / len(designs)
     return AuditReport(
         designs=tuple(
             _audit_design(name, design, halves[name], cell_level, bound_level) for name, design in designs.items()

@@ -24,8 +24,11 @@ from numpy.typing import NDArray
 
 from askance.arrays import Floats
 from askance.channels.layouts import Reports
+from askance.channels.rows.private_row import PrivateRow
+from askance.channels.rows.triple_release import TripleRelease
 from askance.channels.rows.vectors import NumberChannel
 from askance.errors import InvalidInput
+from askance.planning.auditing.audit_questions import SHARES
 from askance.planning.auditing.audit_report import MeanFault, NumberAudit
 from askance.planning.auditing.audited_rows import AuditedRows
 from askance.planning.auditing.clopper_pearson import limits, sure_level
@@ -43,11 +46,20 @@ _SOME = 5  # the same for the scale: a report of each quantity that is part of i
 _POWER = 1.645  # 2.33 standard errors, in units of sqrt(2): a normal estimate is lower with probability 0.01
 _THRESHOLDS = 200  # that are tried for an event: from one to the next, the reports beyond it grow by 7% at most
 _A_HAIR = 1e-9  # of the largest score: rounding makes equal scores differ by less
+# Rows beyond these would take more than a gigabyte: sums are kept for each quantity, such as the product of a pair.
+_MOST_NUMBERS, _MOST_PAIRED = 1 << 14, 1 << 8
 _SCALE = "the scale of all estimates"
 
 
 def audit_numbers(channel: NumberChannel, draws: Any, error_rate: float) -> NumberAudit:
     """Check a channel for numbers; see :func:`askance.audit`."""
+    width = len(channel.limits[0])
+    if width > (_MOST_PAIRED if isinstance(channel, PrivateRow | TripleRelease) else _MOST_NUMBERS):
+        raise InvalidInput(
+            f"an audit of rows of {width:,} numbers",
+            f"at most {_MOST_NUMBERS:,}, or {_MOST_PAIRED} where all their products are estimated",
+            "Audit the same mechanism for fewer numbers: it is drawn by the same code.",
+        )
     rows = AuditedRows(channel)
     if draws is None:
         draws = max(_SOME_DRAWS, min(_MOST_DRAWS, _WORK // rows.work))
@@ -66,7 +78,7 @@ def audit_numbers(channel: NumberChannel, draws: Any, error_rate: float) -> Numb
         if truth in seen:
             seen[truth].append(scores.of(reports))
     event = _most_revealing(
-        {truth: np.concatenate(parts, axis=1) for truth, parts in seen.items()}, extreme, error_rate / 2
+        {truth: np.concatenate(parts, axis=1) for truth, parts in seen.items()}, extreme, error_rate * SHARES["bound"]
     )
     came, each = np.zeros(2, np.int64), np.zeros(2, np.int64)
     pair = [extreme[event.truth], extreme[event.other]]
@@ -75,7 +87,7 @@ def audit_numbers(channel: NumberChannel, draws: Any, error_rate: float) -> Numb
         came[pair.index(truth)] += event.holds(scores.of(reports)).sum()
         each[pair.index(truth)] += len(reports)
     judged, p_values = means.judged, means.p_values
-    mean_level = error_rate / 2 / max(1, int(judged.sum()))
+    mean_level = error_rate * SHARES["law"] / max(1, int(judged.sum()))
     return NumberAudit(
         name="",
         channel=repr(channel),
@@ -83,8 +95,8 @@ def audit_numbers(channel: NumberChannel, draws: Any, error_rate: float) -> Numb
         exact_epsilon=exact,
         draws=int(means.count.sum()),
         smallest_p=float(p_values[judged].min(initial=1.0)),
-        lower_bound=sure_level(came, each, error_rate / 2),
-        confidence=1 - error_rate / 2,
+        lower_bound=sure_level(came, each, error_rate * SHARES["bound"]),
+        confidence=1 - error_rate * SHARES["bound"],
         means=int(judged.sum()),
         unjudged=int((~judged[:, :-1]).sum()),
         mean_level=mean_level,
