@@ -6,8 +6,9 @@ what runs on real answers.
 """
 
 import os
-import sys
 import threading
+from inspect import currentframe
+from types import FrameType
 from typing import Protocol
 
 import numpy as np
@@ -101,9 +102,15 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_count_fork)
 
 
+def caller(frame: FrameType | None) -> str:
+    """Return the name of the module that called the function of a frame."""
+    back = None if frame is None else frame.f_back
+    return "a program" if back is None else str(back.f_globals.get("__name__", "a program"))
+
+
 def play(tape: BitSource | None) -> None:
     """Let this thread draw from a tape, or no longer; only an audit may: see :class:`askance.entropy.Replay`."""
-    if sys._getframe(1).f_globals.get("__name__") != "askance.entropy.replay":
+    if caller(currentframe()) != "askance.entropy.replay":
         raise InvalidInput(
             "other bits in place of the operating system's entropy", "askance.entropy.Replay, in an audit"
         )

@@ -13,14 +13,14 @@ A :class:`Tape` cannot be used to seed real reports:
   ``askance.planning.auditing``, holds in one thread only, and ends at a fork.
 """
 
-import sys
+from inspect import currentframe
 from types import TracebackType
 from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from askance.entropy.bits import BLOCK_BYTES, KeyStream, play
+from askance.entropy.bits import BLOCK_BYTES, KeyStream, caller, play
 from askance.errors import AskanceError, InvalidInput
 
 _AUDITS = "askance.planning.auditing"
@@ -92,10 +92,10 @@ class Replay:
         self._tape = tape
 
     def __enter__(self) -> Tape:
-        caller = str(sys._getframe(1).f_globals.get("__name__", "a program"))
-        if caller != _AUDITS and not caller.startswith(f"{_AUDITS}."):
+        who = caller(currentframe())
+        if who != _AUDITS and not who.startswith(f"{_AUDITS}."):
             raise InvalidInput(
-                f"a replay of random bytes in {caller}",
+                f"a replay of random bytes in {who}",
                 "an audit: askance.audit(channel)",
                 "Real reports are drawn from the operating system's entropy, and simulations take a generator.",
             )
