@@ -55,6 +55,7 @@ NOT_OURS = {
     "_replace": "documented of named tuples",
     "_source_stamp": "numba has no setting for what makes cached code out of date",
     "_active_spark_context": "pyspark does not say otherwise whether another thread has a context",
+    "_exit": "documented of os: how a forked child ends",
     "_gateway": "pyspark does not say otherwise whether Java runs already",
 }
 OWN_OBJECTS = {"self", "cls", "super()", "type(self)"}

@@ -170,7 +170,7 @@ def leak_seen(matrix: Floats, draws: int, level: float) -> float:
     --------
     >>> import askance as ask
     >>> round(leak_seen(ask.Warner(0.75).matrix, 1_000_000, 3e-4), 3)
-    0.016
+    0.015
     """
     from scipy.special import ndtri
 
