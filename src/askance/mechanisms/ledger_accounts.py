@@ -97,25 +97,28 @@ class Accounts:
         )
 
     @cached_property
-    def _kinds(self) -> dict[_Kind, int]:
-        kinds = dict.fromkeys(_Kind(entry.spend, entry.panel) for entry in self.entries)
-        return {kind: place for place, kind in enumerate(kinds)}
+    def _kind_of_each(self) -> list[_Kind]:
+        return [_Kind(entry.spend, entry.panel) for entry in self.entries]
 
-    def _kind(self, entry: LedgerEntry) -> int:
-        return self._kinds[_Kind(entry.spend, entry.panel)]
+    @cached_property
+    def _kinds(self) -> dict[_Kind, int]:
+        return {kind: place for place, kind in enumerate(dict.fromkeys(self._kind_of_each))}
+
+    @cached_property
+    def _groups(self) -> list[tuple[int | None, int]]:
+        """Whom each entry is about, and its kind."""
+        return [(entry.group, self._kinds[kind]) for entry, kind in zip(self.entries, self._kind_of_each, strict=True)]
 
     @cached_property
     def _of_a_stranger(self) -> NDArray[np.int64]:
         """How many entries of each kind are about everybody."""
-        found = Counter(self._kind(entry) for entry in self.entries if entry.group is None)
+        found = Counter(kind for group, kind in self._groups if group is None)
         return np.array([found[kind] for kind in range(len(self._kinds))], dtype=np.int64)
 
     @cached_property
     def _pasts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The past of each known person, by number; and how many entries of each kind are in a past."""
-        touched = [
-            (self.people.members(entry.group), self._kind(entry)) for entry in self.entries if entry.group is not None
-        ]
+        touched = [(self.people.members(group), kind) for group, kind in self._groups if group is not None]
         codes, pasts = distinct_pasts(touched, len(self.people), len(self._kinds))
         return codes, pasts + self._of_a_stranger
 

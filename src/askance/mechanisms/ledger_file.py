@@ -190,9 +190,16 @@ class LedgerFile:
             raise ReleaseError(
                 f"there is no ledger {self.path}", remedy="Make one: askance ledger create LEDGER --epsilon 1 ..."
             )
+        place = self.path.resolve()
+        if place.stat().st_nlink > 1:
+            raise ReleaseError(
+                f"the ledger {self.path} has several names (hard links)",
+                "a file of one name",
+                "What one process left unfinished is kept beside the file, by its name: remove the other names.",
+            )
         try:
             with contextlib.closing(
-                sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=rw", uri=True, timeout=_PATIENCE)
+                sqlite3.connect(f"{place.as_uri()}?mode=rw", uri=True, timeout=_PATIENCE)
             ) as connection:
                 connection.isolation_level = None  # transactions begin and end where it is written
                 connection.execute("PRAGMA synchronous = EXTRA")  # on the disk when a commit returns, folder included
