@@ -77,7 +77,7 @@ def assert_same(now, then, close, place=""):
 def assert_written_again(name, release):
     """A release of one JSON file would be written with all that it was read with."""
     old = json.loads((GOLDEN / name).read_text(encoding="utf-8"))
-    assert_same(json.loads(release.to_json()), old | {"askance": ask.__version__}, 1e-9)
+    assert_same(json.loads(release.to_json()), old, 1e-9)
 
 
 def told(name, part):
@@ -639,6 +639,7 @@ def fits_to_operator(release):
     return plain({"parameters": model.parameters_, "covariance": model.covariance_, "noise": model.noise_})
 
 
+@pytest.mark.filterwarnings("ignore:this release was written by askance 0.1.0")
 @pytest.mark.parametrize("name", OPERATORS)
 def test_a_mean_operator_says_what_it_said(name):
     release = ask.read_release(GOLDEN / name)
@@ -649,7 +650,8 @@ def test_a_mean_operator_says_what_it_said(name):
 
 def test_a_mean_operator_knows_its_features():
     X, columns = public_features()
-    release = ask.read_release(GOLDEN / "mean-operator-v1-laplace.json")
+    with pytest.warns(ask.AskanceWarning, match="whoever gets it can test guesses about the features"):
+        release = ask.read_release(GOLDEN / "mean-operator-v1-laplace.json")
     release.check_features(PEOPLE, columns, X)
     release.check_features(PEOPLE[::-1], columns, X[::-1])
     with pytest.raises(ask.InvalidInput, match="the values of 'age' differ"):

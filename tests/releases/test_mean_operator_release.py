@@ -24,6 +24,7 @@ from askance.mechanisms.total_noise import (
 )
 from askance.planning.theory.mean_operator_bounds import noise_bound, parameter_bound, risk_bound
 from askance.releases.mean_operator_release import MeanOperatorRelease, simulate_mean_operator_release
+from askance.releases.restated import content_digest
 
 RNG = np.random.default_rng(11)
 X = RNG.standard_normal((200, 3))
@@ -290,7 +291,7 @@ def test_a_release_comes_back_from_its_file(tmp_path):
     ("change", "says"),
     [
         ({"format": "other"}, "is not the release"),
-        ({"version": 2}, "format version 2"),
+        ({"version": 3}, "format version 3"),
         ({"values": [1.0]}, "damaged"),
         ({"values": None}, "damaged"),
         ({"rows": "many"}, "damaged"),
@@ -302,7 +303,7 @@ def test_a_release_comes_back_from_its_file(tmp_path):
 def test_damaged_files_are_refused(change, says, tmp_path):
     path = tmp_path / "mu.json"
     content = ask.release_mean_operator(X, Y, 1).to_dict() | change
-    path.write_text(json.dumps(content))
+    path.write_text(json.dumps(content | {"digest": content_digest(content)}))
     with pytest.raises(ReleaseError, match=says):
         MeanOperatorRelease.read(path)
 

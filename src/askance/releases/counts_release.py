@@ -1,10 +1,8 @@
 """Counts of private labels by bag, released with noise: what a publisher of group totals hands out."""
 
-import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, Self, get_args
 
@@ -12,13 +10,13 @@ import numpy as np
 
 import askance
 from askance.arrays import Floats
-from askance.channels.alphabet import Label, as_labels
+from askance.channels.alphabet import Label
 from askance.channels.guarantee import Guarantee, proof_page
 from askance.entropy.bits import BitSource, GeneratorBits
 from askance.errors import InvalidInput
 from askance.mechanisms.accounting.mechanism_losses import count_loss, counts_loss
 from askance.mechanisms.accounting.privacy_loss import PrivacyLoss
-from askance.mechanisms.budget import Budget, Number, written
+from askance.mechanisms.budget import Budget, Number
 from askance.mechanisms.counts.count_mechanisms import (
     CountMechanism,
     choose_count_mechanisms,
@@ -32,25 +30,22 @@ from askance.mechanisms.counts.scaled_dirichlet import NAME as PAPER
 from askance.mechanisms.counts.scaled_dirichlet import Search
 from askance.mechanisms.ledger import Ledger
 from askance.mechanisms.person_keys import id_texts
+from askance.releases.counts_facts import (
+    check_count_level,
+    counts_guarantee,
+    exact_level,
+    of_all_bags,
+    possible_counts,
+    read_counts_facts,
+)
 from askance.releases.json_release import JsonRelease
 from askance.releases.paid_release import paid_release
-from askance.solvers.simplex import project_to_simplex
-from askance.tables.count_tables import CountTable, bag_names, read_counts
+from askance.tables.count_tables import CountTable, read_counts
 
 Mechanism = Literal[
     "auto", "discrete-laplace", "truncated-laplace", "discrete-gaussian", "laplace", "gaussian", "laplace-prior",
     "dirichlet", "scaled-dirichlet-paper",
 ]  # fmt: skip
-
-# Levels for which mechanisms are calibrated in doubles: e^500 and 10^-100 times a probability are still some, and below
-# 10^-6 the differences that a delta is summed from are smaller than the errors of rounding.
-_LEAST_EPSILON = Fraction(1, 10**6)
-_MOST_EPSILON = 500
-_LEAST_DELTA = Fraction(1, 10**100)
-_ROUNDING = 1e-6  # relative: counts are doubles of up to 2^53 people, moved to their total
-
-PROTECTS = "one person's label"
-NEIGHBOURS = "data sets that differ in one label; who is in which bag is public, and so is how many"
 
 
 class Intervals(NamedTuple):
@@ -85,6 +80,12 @@ class CountsRelease(JsonRelease):
     predicted : mapping
         The expected distortion of each mechanism that was looked at, from public numbers only: the sum over classes of
         the absolute errors of the proportions, mean of all bags.
+    asked : Budget, optional
+        The level that was asked for, of one bag. Askance 0.1.0 did not write it down.
+    disjoint : bool
+        Whether nobody is in two bags.
+    askance : str
+        The version that made it.
 
     Examples
     --------
@@ -98,7 +99,7 @@ class CountsRelease(JsonRelease):
     """
 
     FORMAT = "askance-counts"
-    VERSION = 1
+    VERSION = 2
     WHAT = "a release of counts"
     FOR = "Counts are for RatioEstimator and ProportionClassifier."
 
@@ -112,6 +113,9 @@ class CountsRelease(JsonRelease):
     how_known: str
     parameters: tuple[Mapping[str, str], ...]
     predicted: Mapping[str, float]
+    asked: Budget | None = None
+    disjoint: bool = True
+    askance: str = askance.__version__
 
     def __post_init__(self) -> None:
         if self.mechanism in get_args(Mechanism):  # derived, also of what an earlier version wrote: no file says it
@@ -173,15 +177,15 @@ class CountsRelease(JsonRelease):
     def _sizes(self) -> Floats:
         return np.array(self.totals, dtype=float)[:, None]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-able mapping."""
+    def restated(self) -> dict[str, Any]:
+        """Return all that there is to say, JSON-able, but the digest of it."""
         variances = np.diagonal(self._covariances, axis1=1, axis2=2) / self._sizes**2
         # So many digits are the same on every machine, and with them the digest.
         rounded = [[float(f"{variance:.9g}") for variance in line] for line in variances]
-        return {
+        said = {
             "format": self.FORMAT,
-            "version": self.VERSION,
-            "askance": askance.__version__,
+            "version": 1 if self.asked is None else self.VERSION,
+            "askance": self.askance,
             "classes": list(self.classes),
             "bags": list(self.bags),
             "totals": list(self.totals),
@@ -194,38 +198,14 @@ class CountsRelease(JsonRelease):
             "parameters": [dict(each) for each in self.parameters],
             "predicted": dict(self.predicted),
         }
+        if self.asked is not None:
+            said |= {"asked": exact_level(self.asked), "disjoint": self.disjoint}
+        return said
 
     @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
-        """Read what :meth:`to_dict` wrote."""
-        counts, raw = (np.array(fields[name], dtype=float) for name in ("counts", "raw"))
-        release = cls(
-            classes=as_labels(fields["classes"], "classes"),
-            bags=bag_names(fields["bags"], len(fields["totals"])),
-            totals=tuple(int(total) for total in fields["totals"]),
-            counts=counts,
-            raw=raw,
-            guarantee=Guarantee.from_dict(fields["guarantee"]),
-            mechanism=str(fields["mechanism"]),
-            how_known=str(fields["how_known"]),
-            parameters=tuple({str(key): str(text) for key, text in each.items()} for each in fields["parameters"]),
-            predicted={str(name): float(value) for name, value in fields["predicted"].items()},
-        )
-        shape = (len(release.bags), len(release.classes))
-        lengths = {len(release.bags), len(release.totals), len(release.parameters)}
-        if counts.shape != shape or raw.shape != shape or len(lengths) > 1 or not np.isfinite([counts, raw]).all():
-            raise InvalidInput(
-                f"counts of shape {counts.shape} for {shape[0]} bags of {shape[1]} classes", "one for each"
-            )
-        if min(release.totals) < 1:
-            raise InvalidInput("a bag of nobody", "at least one person in every bag")
-        off = np.abs(np.array([counts, raw]).sum(axis=2) - release.totals)
-        if counts.min() < 0 or (off > _ROUNDING * (np.abs(raw).sum(axis=1) + release.totals)).any():
-            raise InvalidInput("counts that do not sum to the totals, or are negative", "counts of all people")
-        if not (release.guarantee.epsilon > 0 and 0 <= release.guarantee.delta < 1):
-            raise InvalidInput(f"the guarantee {release.guarantee}", "a positive epsilon, and a delta below 1")
-        release.to_json()  # which reads the parameters too
-        return release
+    def from_facts(cls, fields: Mapping[str, Any]) -> Self:
+        """Read what :meth:`restated` returned; counts, errors and the guarantee are recomputed."""
+        return cls(**read_counts_facts(fields))
 
     def __str__(self) -> str:
         people, bags = sum(self.totals), len(self.bags)
@@ -335,6 +315,7 @@ class _Task:
     table: CountTable
     mechanisms: list[CountMechanism]
     predicted: dict[str, float]
+    asked: Budget
     cost: Budget
     people: Any
     disjoint: bool
@@ -351,7 +332,7 @@ class _Task:
             raise InvalidInput(f"search={search!r}", f"one of {', '.join(get_args(Search))}")
         if not isinstance(disjoint, bool):
             raise InvalidInput(f"disjoint={disjoint!r}", "True if nobody is in two bags, else False")
-        _check_level(budget)
+        check_count_level(budget)
         table = read_counts(counts, classes, bags)
         if mechanism == PAPER:
             mechanisms: list[CountMechanism] = [PaperDirichlet.of(row.tolist(), budget, search) for row in table.counts]  # type: ignore[arg-type]
@@ -360,9 +341,8 @@ class _Task:
             mechanisms, predicted = choose_count_mechanisms(mechanism, table.totals, len(table.classes), budget)
         _check_people(people, sum(table.totals), disjoint)
         spent = cost(mechanisms[0].name, budget)
-        times = 1 if disjoint else len(table.bags)
-        together = Budget.of(spent.epsilon * times, spent.delta * times)
-        return cls(table, mechanisms, predicted, together, people, disjoint)
+        together = of_all_bags(spent, len(table.bags), disjoint)
+        return cls(table, mechanisms, predicted, spent, together, people, disjoint)
 
     @property
     def losses(self) -> tuple[PrivacyLoss, ...]:
@@ -382,19 +362,19 @@ class _Task:
         raw = np.array(
             [each.draw(row.tolist(), source) for each, row in zip(self.mechanisms, self.table.counts, strict=True)]
         )
-        shares = [project_to_simplex(row / total) * total for row, total in zip(raw, totals, strict=True)]
-        level = (math.inf, 0.0) if name == PAPER else (float(self.cost.epsilon), float(self.cost.delta))
         return CountsRelease(
             classes=self.table.classes,
             bags=self.table.bags,
             totals=tuple(totals),
-            counts=np.array(shares),
+            counts=possible_counts(raw, totals),
             raw=raw,
-            guarantee=Guarantee(*level, protects=PROTECTS, neighbours=NEIGHBOURS),
+            guarantee=counts_guarantee(name, self.cost),
             mechanism=name,
             how_known=self.mechanisms[0].how_known,
             parameters=tuple(to_parameters(each) for each in self.mechanisms),
             predicted=self.predicted,
+            asked=self.asked,
+            disjoint=self.disjoint or len(self.table.bags) == 1,
         )
 
 
@@ -405,18 +385,6 @@ def _check_people(people: Any, total: int, disjoint: bool) -> None:
     known = len(id_texts(people))
     if known > total or (disjoint and known < total):
         raise InvalidInput(f"{known:,} identifiers for {total:,} people", "an identifier for everybody who is counted")
-
-
-def _check_level(budget: Budget) -> None:
-    """Refuse levels that doubles cannot be trusted to calibrate noise for: they round, or fall to zero."""
-    if not _LEAST_EPSILON <= budget.epsilon <= _MOST_EPSILON:
-        raise InvalidInput(
-            f"epsilon={written(budget.epsilon)}", f"a level from {float(_LEAST_EPSILON):g} to {_MOST_EPSILON}"
-        )
-    if budget.delta and not _LEAST_DELTA <= budget.delta <= 1 - _LEAST_EPSILON:
-        raise InvalidInput(
-            f"delta={written(budget.delta)}", f"0, or a number from {float(_LEAST_DELTA):g} to less than 1"
-        )
 
 
 def _normal_quantile(level: float) -> float:

@@ -1,6 +1,7 @@
 """The mean operator of private labels, released with noise: what a label holder hands to who holds the features."""
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self, get_args
@@ -13,18 +14,31 @@ from askance.arrays import Codes
 from askance.channels.alphabet import Alphabet, Label, as_labels
 from askance.channels.guarantee import Guarantee, proof_page
 from askance.entropy.bits import BitSource, GeneratorBits
-from askance.errors import InvalidInput
+from askance.errors import AskanceWarning, InvalidInput
 from askance.mechanisms.accounting.privacy_loss import PrivacyLoss
 from askance.mechanisms.budget import Budget, Number
 from askance.mechanisms.ledger import Ledger
 from askance.mechanisms.sums.label_sums import LabelSums, sum_by_label
 from askance.mechanisms.sums.mean_operator_mechanisms import SumMechanism, choose_sum_mechanism
+from askance.releases.counts_facts import read_exact_level
 from askance.releases.json_release import JsonRelease
 from askance.releases.mean_operator import MeanOperator
+from askance.releases.mean_operator_facts import (
+    check_on_grid,
+    norms_of,
+    read_covariance,
+    read_sums,
+    told_sums,
+)
 from askance.releases.paid_release import paid_release
 from askance.tables.digest import FeatureDigest
 from askance.tables.identifiers import Identifiers
 
+UNKEYED = (
+    "this release was written by askance 0.1.0, and holds a plain SHA-256 of every feature column: whoever gets it can "
+    "test guesses about the features, without the identifiers. Keep it between those who hold the features, or make it "
+    "anew."
+)
 NEIGHBOURS = "data sets that differ in one label; features and the number of people are public"
 
 Mechanism = Literal["auto", "laplace", "knorm", "gaussian", "response"]
@@ -55,6 +69,11 @@ class MeanOperatorRelease(JsonRelease):
         The total squared error of each mechanism that was looked at, from public numbers only.
     features : FeatureDigest, optional
         Which features it belongs to.
+    public : mapping, optional
+        The level that was asked for, and exact numbers about the sums, from which a reader recomputes the rest. Askance
+        0.1.0 did not write them down.
+    askance : str
+        The version that made it.
 
     Examples
     --------
@@ -66,7 +85,7 @@ class MeanOperatorRelease(JsonRelease):
     """
 
     FORMAT = "askance-mean-operator"
-    VERSION = 1
+    VERSION = 2
     WHAT = "the release of a mean operator"
     FOR = "A mean operator is for MeanOperatorClassifier."
 
@@ -80,6 +99,8 @@ class MeanOperatorRelease(JsonRelease):
     norms: Mapping[str, float]
     predicted: Mapping[str, float]
     features: FeatureDigest | None = None
+    public: Mapping[str, Any] | None = None
+    askance: str = askance.__version__
 
     def __post_init__(self) -> None:
         if self.mechanism in get_args(Mechanism):  # derived, also of what an earlier version wrote: no file says it
@@ -97,20 +118,20 @@ class MeanOperatorRelease(JsonRelease):
             raise InvalidInput(
                 "a release without a digest of its features", "one that was made with row identifiers (ids=...)"
             )
-        difference = self.features.difference(FeatureDigest.of(ids, columns, features))
+        difference = self.features.difference(self.features.again(ids, columns, features))
         if difference:
             raise InvalidInput(
                 f"these are not the features that the labels were added up with: {difference}",
                 "the same people, columns and values on both sides",
             )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-able mapping."""
+    def restated(self) -> dict[str, Any]:
+        """Return all that there is to say, JSON-able, but the digest of it."""
         covariance = self.operator.noise_covariance
         return {
             "format": self.FORMAT,
-            "version": self.VERSION,
-            "askance": askance.__version__,
+            "version": 1 if self.public is None else self.VERSION,
+            "askance": self.askance,
             "values": self.operator.values.tolist(),
             "noise_variance": self.operator.noise_variance.tolist(),
             "noise_covariance": None if _is_diagonal(covariance) else covariance.tolist(),
@@ -125,33 +146,45 @@ class MeanOperatorRelease(JsonRelease):
             "norms": dict(self.norms),
             "predicted": dict(self.predicted),
             "features": None if self.features is None else self.features.to_dict(),
+            **(self.public or {}),
         }
 
     @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
-        """Read what :meth:`to_dict` wrote."""
+    def from_facts(cls, fields: Mapping[str, Any]) -> Self:
+        """Read what :meth:`restated` returned; noise, norms, expected errors and the guarantee are recomputed."""
+        told = read_sums(fields)
         operator = MeanOperator(
             fields["values"],
-            tuple(fields["classes"]),
-            fields["rows"],
-            fields["noise_variance"],
-            fields["noise_covariance"],
+            as_labels(fields["classes"], "classes"),
+            told.sums.rows,
+            noise_covariance=read_covariance(fields, told),
         )
         columns = tuple(map(str, fields["columns"]))
-        intercept = fields["intercept"]
-        if not isinstance(intercept, bool) or operator.width != len(columns) + intercept:
+        if operator.width != len(columns) + fields["intercept"]:
             raise InvalidInput(f"{operator.width} values for {len(columns)} columns", "as many, and the intercept's")
+        earlier = fields["version"] == 1
+        if not earlier:
+            check_on_grid(operator.values, told)
+        features = None if fields["features"] is None else FeatureDigest.from_dict(fields["features"])
+        if features is not None and not features.is_keyed:
+            if not earlier:
+                raise InvalidInput("a digest of features without a key", "one that is keyed by the row identifiers")
+            warnings.warn(UNKEYED, AskanceWarning, stacklevel=2)
+        if features is not None and not features.is_of(told.sums.rows, columns):
+            raise InvalidInput("a digest of other features", "one of the rows and columns of the release")
         return cls(
             operator=operator,
-            guarantee=Guarantee.from_dict(fields["guarantee"]),
-            mechanism=str(fields["mechanism"]),
-            how_known=str(fields["how_known"]),
-            intercept=intercept,
+            guarantee=_guarantee(told.mechanism),
+            mechanism=told.mechanism.name,
+            how_known=told.mechanism.how_known,
+            intercept=fields["intercept"],
             columns=columns,
-            step=float(fields["step"]),
-            norms={str(name): float(value) for name, value in fields["norms"].items()},
-            predicted={str(name): float(value) for name, value in fields["predicted"].items()},
-            features=None if fields["features"] is None else FeatureDigest.from_dict(fields["features"]),
+            step=told.sums.step,
+            norms=norms_of(told.sums),
+            predicted=told.predicted,
+            features=features,
+            public=None if earlier else told_sums(told.sums, read_exact_level(fields["asked"])),
+            askance=str(fields["askance"]),
         )
 
     def __str__(self) -> str:
@@ -276,6 +309,7 @@ class _Task:
     codes: Codes
     classes: tuple[Label, ...]
     sums: LabelSums
+    asked: Budget
     mechanism: SumMechanism
     predicted: dict[str, float]
     intercept: bool
@@ -303,7 +337,7 @@ class _Task:
         if sums.one_norm == 0:
             raise InvalidInput("features that are all zero", "features that say something")
         chosen, predicted = choose_sum_mechanism(mechanism, sums, budget, labels)
-        return cls(features, codes, labels, sums, chosen, predicted, fit_intercept, names, digest, people)
+        return cls(features, codes, labels, sums, budget, chosen, predicted, fit_intercept, names, digest, people)
 
     @property
     def cost(self) -> Budget:
@@ -318,24 +352,25 @@ class _Task:
 
     def release(self, source: BitSource) -> MeanOperatorRelease:
         values, covariance = self.mechanism.draw(self.sums, self.features, self.codes, source)
-        guarantee = Guarantee(
-            self.mechanism.epsilon, float(self.cost.delta), protects="one person's label", neighbours=NEIGHBOURS
-        )
         return MeanOperatorRelease(
             operator=MeanOperator(values, self.classes, self.sums.rows, noise_covariance=covariance),
-            guarantee=guarantee,
+            guarantee=_guarantee(self.mechanism),
             mechanism=self.mechanism.name,
             how_known=self.mechanism.how_known,
             intercept=self.intercept,
             columns=self.columns,
             step=self.sums.step,
-            norms={
-                "one": self.sums.one_norm * self.sums.step,
-                "two": float(self.sums.squared_two_norm) ** 0.5 * self.sums.step,
-            },
+            norms=norms_of(self.sums),
             predicted=self.predicted,
             features=self.digest,
+            public=told_sums(self.sums, self.asked),
         )
+
+
+def _guarantee(mechanism: SumMechanism) -> Guarantee:
+    return Guarantee(
+        mechanism.epsilon, float(mechanism.cost.delta), protects="one person's label", neighbours=NEIGHBOURS
+    )
 
 
 def _codes(y: Any, labels: tuple[Label, ...]) -> Codes:

@@ -1,6 +1,7 @@
 """Identifiers of rows: text, in one common order, whatever file they come from."""
 
 import hashlib
+import hmac
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -45,6 +46,13 @@ class Identifiers:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of all of them."""
-        digest = hashlib.sha256(np.asarray(pc.binary_length(self.texts), dtype="<i8").tobytes())  # where each one ends
-        digest.update("".join(self.texts.to_pylist()).encode())
-        return digest.hexdigest()
+        return hashlib.sha256(self._bytes).hexdigest()
+
+    def key(self, salt: str) -> bytes:
+        """Return a secret that only who holds all identifiers can make, for a salt of hexadecimal digits."""
+        return hmac.digest(bytes.fromhex(salt), self._bytes, "sha256")
+
+    @property
+    def _bytes(self) -> bytes:
+        lengths = np.asarray(pc.binary_length(self.texts), dtype="<i8").tobytes()  # where each one ends
+        return lengths + "".join(self.texts.to_pylist()).encode()

@@ -33,7 +33,7 @@ from askance.mechanisms.counts.sum_zero_vectors import log_vectors, rim_probabil
 from askance.mechanisms.total_noise import gaussian_deviation
 
 _SLACK = 1e-7  # relative: far beyond the rounding errors of logarithms of large numbers, and of sums
-_LARGEST_RADIUS = 1 << 17  # people: to count its rim takes a second, and wider noise hides most bags altogether
+LARGEST_RADIUS = 1 << 17  # people: to count its rim takes a second, and wider noise hides most bags altogether
 _WIDE = 1e5  # a variance beyond which delta is bounded rather than summed
 _WIDE_SLACK = 1e-4  # relative: the integral is a difference of logarithms that are nearly the same
 
@@ -85,7 +85,7 @@ class TruncatedLaplace(CountNoise):
             raise needs_delta(cls.name)
         # The least radius is at most about log(1 / delta) / epsilon: look at ever more shells.
         most = 64
-        while most <= _LARGEST_RADIUS:
+        while most <= LARGEST_RADIUS:
             deltas = rim_probabilities(classes, float(budget.epsilon), most)
             enough = np.flatnonzero(deltas * (1 + _SLACK) <= float(budget.delta))
             if len(enough):
@@ -93,7 +93,7 @@ class TruncatedLaplace(CountNoise):
             most *= 4
         raise InvalidInput(
             f"mechanism={cls.name!r} with epsilon={float(budget.epsilon):g} and delta={float(budget.delta):g}",
-            f"noise of at most {_LARGEST_RADIUS:,} people",
+            f"noise of at most {LARGEST_RADIUS:,} people",
             "Use mechanism='auto'.",
         )
 

@@ -54,15 +54,27 @@ def choose_count_mechanisms(
     found: dict[str, dict[int, CountMechanism]] = {}
     for kind in [name] if name != "auto" else _automatic(budget):
         try:
-            found[kind] = {total: calibrated(kind, total, classes, budget) for total in sizes}
+            # Noise does not depend on how many people there are: one law for bags of all sizes.
+            looked_at = sizes[:1] if kind in _NOISES else sizes
+            laws = [calibrated(kind, total, classes, budget) for total in looked_at]
+            found[kind] = dict(zip(sizes, laws * (len(sizes) // len(laws)), strict=True))
         except InvalidInput:  # a level that this mechanism cannot give
             if name != "auto":
                 raise
     distortions = {
-        kind: float(np.mean([by_size[total].distortion / total for total in totals])) for kind, by_size in found.items()
+        kind: mean_distortion([by_size[total] for total in totals], totals) for kind, by_size in found.items()
     }
     best = found[_best(distortions)]
     return [best[total] for total in totals], distortions
+
+
+def mean_distortion(mechanisms: Sequence[CountMechanism], totals: Sequence[int]) -> float:
+    """Return the expected sum of absolute errors of the proportions, mean of all bags."""
+    expected: dict[int, float] = {}
+    for law in mechanisms:
+        if id(law) not in expected:
+            expected[id(law)] = law.distortion
+    return float(np.mean([expected[id(law)] / total for law, total in zip(mechanisms, totals, strict=True)]))
 
 
 def best_noise(classes: int, budget: Budget) -> Noise:

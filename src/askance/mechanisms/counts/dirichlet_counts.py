@@ -63,15 +63,20 @@ class SoundDirichlet:
             prior = _few_digits(pseudo_count)
             scale = _largest_scale(float(prior), total, classes, epsilon, delta)
             if scale is not None:
-                size = scale * (total + classes * prior)
-                # A sample adds about (urn + 1) / draws to the variance: a tenth, unless that takes too long.
-                found.append(cls(scale, prior, min(10 * math.ceil(size + 1), _MOST_DRAWS), total, classes))
+                found.append(cls(scale, prior, cls.draws_of(scale, prior, total, classes), total, classes))
         if not found:
             raise InvalidInput(
                 f"mechanism={cls.name!r} with epsilon={epsilon:g} and delta={delta:g}",
                 "a level that some scale can give",
             )
         return min(found, key=lambda law: law.distortion)
+
+    @staticmethod
+    def draws_of(scale: Fraction, pseudo_count: Fraction, total: int, classes: int) -> int:
+        """Return how often to draw: a sample adds about (urn + 1) / draws to the variance, a tenth unless that takes
+        too long.
+        """
+        return min(10 * math.ceil(scale * (total + classes * pseudo_count) + 1), _MOST_DRAWS)
 
     @property
     def _whole(self) -> Fraction:
@@ -223,12 +228,18 @@ def _least_pseudo_count(epsilon: float, delta: float) -> float:
     return high
 
 
+def largest_useful_scale(pseudo_count: float, total: int, classes: int) -> float:
+    """Return where the search for a scale ends: an urn that hardly changes in all its draws is a sample of the counts,
+    and a larger one tells no more.
+    """
+    return 100 * _MOST_DRAWS / (total + classes * pseudo_count)
+
+
 def _largest_scale(pseudo_count: float, total: int, classes: int, epsilon: float, delta: float) -> Fraction | None:
     def private(scale: float) -> bool:
         return dirichlet_delta(scale, pseudo_count, total, classes, epsilon) * (1 + _SLACK) <= delta
 
-    # An urn that hardly changes in all its draws is a sample of the counts: larger ones tell no more.
-    most = 100 * _MOST_DRAWS / (total + classes * pseudo_count)
+    most = largest_useful_scale(pseudo_count, total, classes)
     low, high = 1e-9, 1e-9  # a scale at which a person changes nothing
     if not private(low):
         return None

@@ -65,6 +65,9 @@ class SumMechanism(Protocol):
     def error(self, sums: LabelSums) -> float:
         """Return the expected squared error of the mean operator, all values together."""
 
+    def covariance(self, sums: LabelSums) -> Floats | None:
+        """Return the covariance of the noise of all values, where it follows from public numbers."""
+
     def draw(self, sums: LabelSums, features: NDArray[Any], codes: Any, source: BitSource) -> Drawn:
         """Draw the release."""
 
@@ -136,14 +139,16 @@ class _Central:
     def error(self, sums: LabelSums) -> float:
         return self._variance(sums) * math.prod(sums.shape) / (2 if sums.shape[0] == 2 else 1)
 
-    def draw(self, sums: LabelSums, features: NDArray[Any], codes: Any, source: BitSource) -> Drawn:
-        values = values_from(sums, self.noise.draw(source))
+    def covariance(self, sums: LabelSums) -> Floats:
         classes, width = sums.shape
         if classes == 2:
-            return Drawn(values, np.eye(width) * self._variance(sums))
+            return np.eye(width) * self._variance(sums)
         # The common part of all classes was taken away.
         apart: Floats = (np.eye(classes) - 1 / classes) / (1 - 1 / classes)
-        return Drawn(values, np.asarray(np.kron(apart, np.eye(width)) * self._variance(sums), dtype=np.float64))
+        return np.asarray(np.kron(apart, np.eye(width)) * self._variance(sums), dtype=np.float64)
+
+    def draw(self, sums: LabelSums, features: NDArray[Any], codes: Any, source: BitSource) -> Drawn:
+        return Drawn(values_from(sums, self.noise.draw(source)), self.covariance(sums))
 
 
 def values_from(sums: LabelSums, noise: Sequence[int]) -> Floats:
@@ -205,6 +210,9 @@ class _Response:
         # y = 2 [second class] - 1; else all K indicators together, which is the same for everybody.
         spread = 4 * own if len(self.classes) == 2 else own + (len(self.classes) - 1) * other
         return spread * sums.squared_sum * (sums.step / sums.rows) ** 2
+
+    def covariance(self, sums: LabelSums) -> None:
+        return None  # it depends on the features of those who report each class
 
     def draw(self, sums: LabelSums, features: NDArray[Any], codes: Any, source: BitSource) -> Drawn:
         reports = self._channel.draw(self._channel.prepare(codes).values, source)
