@@ -1,4 +1,5 @@
 from askance.mechanisms.counts.balanced_counts import balanced_gaussian_differences as balanced_gaussian_differences
+from askance.mechanisms.counts.count_levels import fits_level as fits_level
 from askance.mechanisms.counts.count_mechanisms import CountMechanism as CountMechanism
 from askance.mechanisms.counts.count_mechanisms import Noise as Noise
 from askance.mechanisms.counts.count_mechanisms import best_noise as best_noise
@@ -6,6 +7,7 @@ from askance.mechanisms.counts.count_mechanisms import calibrated as calibrated
 from askance.mechanisms.counts.count_mechanisms import choose_count_mechanisms as choose_count_mechanisms
 from askance.mechanisms.counts.count_mechanisms import cost as cost
 from askance.mechanisms.counts.count_mechanisms import from_parameters as from_parameters
+from askance.mechanisms.counts.count_mechanisms import mean_distortion as mean_distortion
 from askance.mechanisms.counts.count_mechanisms import to_parameters as to_parameters
 from askance.mechanisms.counts.count_noise import CountNoise as CountNoise
 from askance.mechanisms.counts.dirichlet_counts import dirichlet_distortion as dirichlet_distortion
