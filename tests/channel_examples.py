@@ -10,11 +10,13 @@ from askance.channels.labels.design_per_row import DesignPerRow
 from askance.channels.labels.finite import FiniteChannel, FiniteLaw, Identity
 from askance.channels.labels.memoised import Memoised
 from askance.channels.labels.randomized_response import RandomizedResponse
+from askance.channels.labels.respondents import Anchor, Cheaters, RandomAnswers
 from askance.channels.labels.surveys import (
     Crosswise,
     ForcedResponse,
     Kuk,
     Mangat,
+    StochasticLieDetector,
     Triangular,
     UnrelatedQuestion,
     Warner,
@@ -44,6 +46,11 @@ EXAMPLES: dict[str, FiniteLaw] = {
     "unrelated": UnrelatedQuestion(0.7, 0.25),
     "mangat": Mangat(0.7),
     "triangular": Triangular(0.25, classes=(0, 1)),
+    "lie-detector": StochasticLieDetector(0.7, truthful=0.9),
+    "cheaters": Cheaters(ForcedResponse(0.1, 0.2), share=0.1),
+    "cheaters-three": Cheaters(RandomizedResponse(("a", "b", "c"), epsilon=0.5), share=0.2, says="b"),
+    "random-answers": RandomAnswers(Crosswise(0.25), share=0.15),
+    "anchor": Anchor(RandomAnswers(Crosswise(0.25), share=0.15)),
     "kuk": Kuk(0.8, 0.3, classes=("black", "red")),
     "memoised": Memoised(RandomizedResponse(("no", "yes"), epsilon=2.0), 1.0),
     "memoised-tall": Memoised(

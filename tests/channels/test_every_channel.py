@@ -116,7 +116,7 @@ def test_a_channel_is_a_fixed_value(channel):
 @EVERY
 def test_a_guarantee_is_a_level_or_says_that_there_is_none(channel):
     guarantee = channel.guarantee
-    assert guarantee.epsilon > 0
+    assert guarantee.epsilon > 0 or channel.kind == "anchor"  # whose reports say nothing about anybody
     assert 0 <= guarantee.delta < 1
     assert ("no privacy guarantee" in str(guarantee)) == math.isinf(guarantee.epsilon)
     assert guarantee.protects in str(guarantee)

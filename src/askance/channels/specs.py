@@ -13,15 +13,18 @@ from askance.channels.labels.design_per_row import DesignPerRow
 from askance.channels.labels.finite import FiniteChannel, FiniteLaw, Identity
 from askance.channels.labels.memoised import Memoised
 from askance.channels.labels.randomized_response import RandomizedResponse
+from askance.channels.labels.respondents import Anchor, Cheaters, RandomAnswers
 from askance.channels.labels.surveys import (
     Crosswise,
     ForcedResponse,
     Kuk,
     Mangat,
+    StochasticLieDetector,
     Triangular,
     UnrelatedQuestion,
     Warner,
 )
+from askance.channels.labels.unknown import unknown_from_spec
 from askance.channels.region_counts import RegionCounts
 from askance.channels.rows.coordinate_release import CoordinateRelease
 from askance.channels.rows.per_value_flip import PerValueFlip
@@ -44,8 +47,12 @@ FINITE_CHANNELS: tuple[type[FiniteLaw], ...] = (
     ForcedResponse,
     UnrelatedQuestion,
     Mangat,
+    StochasticLieDetector,
     Triangular,
     Kuk,
+    Cheaters,
+    RandomAnswers,
+    Anchor,
 )
 VECTOR_CHANNELS: tuple[type[RowMechanism], ...] = (
     CoordinateRelease,
@@ -97,11 +104,19 @@ def channel_from_spec(spec: Mapping[str, Any]) -> Any:
     strangers = sorted(set(parameters) - set(known))
     if strangers:
         raise InvalidInput(f"{kind} has no parameter {', '.join(strangers)}", f"some of {', '.join(known)}")
-    for part in ("features", "label", "channels", "permanent", "instantaneous"):  # channels that are made of channels
+    for part in (
+        "features",
+        "label",
+        "channels",
+        "permanent",
+        "instantaneous",
+        "device",
+    ):  # channels that are made of channels
         if part in parameters:
             parameters[part] = _made(parameters[part])
     if isinstance(parameters.get("designs"), Mapping):
         parameters["designs"] = {name: channel_from_spec(design) for name, design in parameters["designs"].items()}
+    parameters = {name: unknown_from_spec(value) for name, value in parameters.items()}
     try:
         return made_by(**parameters)
     except TypeError:

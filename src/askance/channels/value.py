@@ -33,7 +33,8 @@ class ChannelValue:
         """Return a JSON-able description; :func:`askance.channel_from_spec` reads it."""
         given = {name: value for name, value in self.parameters().items() if value is not None}
         return {"channel": self.kind, "version": SPEC_VERSION} | {
-            name: list(value) if isinstance(value, tuple) else value for name, value in given.items()
+            name: list(value) if isinstance(value, tuple) else value.to_spec() if hasattr(value, "to_spec") else value
+            for name, value in given.items()
         }
 
     def __repr__(self) -> str:

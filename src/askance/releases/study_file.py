@@ -8,10 +8,11 @@ from difflib import get_close_matches
 from inspect import Parameter, signature
 from typing import Any
 
-from askance.channels.alphabet import as_labels
+from askance.channels.alphabet import Label, as_labels
 from askance.channels.attributes.per_coordinate import PerCoordinate, as_feature_channel
 from askance.channels.attributes.row_channel import checked_columns
 from askance.channels.labels.design_per_row import DesignPerRow
+from askance.channels.labels.unknown import Unknown
 from askance.channels.rows.private_number import PrivateNumber
 from askance.channels.rows.private_row import PrivateRow
 from askance.channels.specs import FEATURE_CHANNELS, FINITE_CHANNELS, channel_from_spec
@@ -23,6 +24,8 @@ _DESIGNS = {channel.kind: channel for channel in FINITE_CHANNELS}
 _OF_ATTRIBUTES: tuple[type[ChannelValue], ...] = (*FEATURE_CHANNELS, *FINITE_CHANNELS)
 _FEATURE_DESIGNS = {channel.kind: channel for channel in _OF_ATTRIBUTES if channel is not PerCoordinate}
 _EVERY_DESIGN = {*_DESIGNS, *_FEATURE_DESIGNS, PrivateNumber.kind, PrivateRow.kind}
+_ANY_LABEL = str(Label | None)  # the annotation of a parameter that is a report or a choice
+_PROBABILITIES = tuple(map(str, (float, float | Unknown)))  # annotations of parameters that may be unknown
 _REQUIRED: Any = object()
 _KINDS = {str: "text in quotes", bool: "true or false", list: "a list in [ ]", dict: "a table"}
 
@@ -208,15 +211,24 @@ def _channel(place: _Place, designs: Mapping[str, type[ChannelValue]], known: Ma
     if absent:
         example = ", ".join(f"{key} = ..." for key in absent)
         raise InvalidInput(f"{place} has no {', '.join(absent)}", f'{{ design = "{kind}", {example} }}')
+    if "device" in parameters:  # a design around another one, which has the choices
+        given["device"], known = _channel(place.table("device"), designs, known).to_spec(), {}
     for key, value in given.items():
-        # Python would take true for 1 and "0.8" for 0.8; whoever wrote that meant something else.
         annotation = str(parameters[key].annotation)
+        if key == "device" or annotation == _ANY_LABEL or (annotation in _PROBABILITIES and _is_unknown(value)):
+            continue
+        # Python would take true for 1 and "0.8" for 0.8; whoever wrote that meant something else.
         labels = annotation.startswith("tuple")  # of any kind
         text = ("str" in annotation and not labels) or "Literal" in annotation  # every choice there is one of words
         if isinstance(value, bool) or not isinstance(value, str if text else int | float | list):
             raise InvalidInput(f"{place} has {key} = {value!r}", _KINDS[str] if text else "a number, without quotes")
     with _at(place):
         return channel_from_spec({"channel": kind, **given, **{k: v for k, v in known.items() if v is not None}})
+
+
+def _is_unknown(value: Any) -> bool:
+    """Whether a value is the word, or the table, for a number that nobody knows."""
+    return value == "unknown" or (isinstance(value, dict) and "unknown" in value)
 
 
 def _parameters(design: type[ChannelValue], known: Mapping[str, Any]) -> dict[str, Parameter]:

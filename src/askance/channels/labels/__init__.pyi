@@ -9,10 +9,17 @@ from askance.channels.labels.finite import unbiasing_matrix as unbiasing_matrix
 from askance.channels.labels.memoised import Memoised as Memoised
 from askance.channels.labels.memoised import Waves as Waves
 from askance.channels.labels.randomized_response import RandomizedResponse as RandomizedResponse
+from askance.channels.labels.respondents import Anchor as Anchor
+from askance.channels.labels.respondents import Cheaters as Cheaters
+from askance.channels.labels.respondents import RandomAnswers as RandomAnswers
 from askance.channels.labels.surveys import Crosswise as Crosswise
 from askance.channels.labels.surveys import ForcedResponse as ForcedResponse
 from askance.channels.labels.surveys import Kuk as Kuk
 from askance.channels.labels.surveys import Mangat as Mangat
+from askance.channels.labels.surveys import StochasticLieDetector as StochasticLieDetector
 from askance.channels.labels.surveys import Triangular as Triangular
 from askance.channels.labels.surveys import UnrelatedQuestion as UnrelatedQuestion
 from askance.channels.labels.surveys import Warner as Warner
+from askance.channels.labels.unknown import HasUnknowns as HasUnknowns
+from askance.channels.labels.unknown import Unknown as Unknown
+from askance.channels.labels.unknown import unknown_from_spec as unknown_from_spec

@@ -15,13 +15,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from askance.arrays import Codes
+from askance.arrays import Codes, Floats
 from askance.channels.alphabet import Alphabet, Label
 from askance.channels.base import Spec
 from askance.channels.channel import Prepared, ReportTables, Truth
 from askance.channels.columns import as_column, some_rows
 from askance.channels.guarantee import Guarantee
 from askance.channels.labels.finite import FiniteLaw, refuse_other_classes, unbiasing_matrix
+from askance.channels.labels.unknown import HasUnknowns, Unknown, joined_unknowns
 from askance.channels.question_channel import QuestionChannel
 from askance.channels.value import SPEC_VERSION
 from askance.entropy.bits import BitSource, GeneratorBits, system_bits
@@ -30,13 +31,14 @@ from askance.errors import InvalidInput
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class DesignPerRow(QuestionChannel):
+class DesignPerRow(QuestionChannel, HasUnknowns):
     """A set of named designs over the same classes.
 
     Parameters
     ----------
     designs : mapping from name to finite channel
-        All must have the same classes in the same order.
+        All must have the same classes in the same order. Numbers that are :class:`Unknown` and have the same name are
+        one number in all of them.
 
     Examples
     --------
@@ -64,10 +66,11 @@ class DesignPerRow(QuestionChannel):
             if not isinstance(name, str) or not isinstance(channel, FiniteLaw):
                 raise InvalidInput(f"the design {name!r}: {channel!r}", "names with finite channels")
         refuse_other_classes(designs)
+        joined_unknowns(channel.unknowns for channel in designs.values())
         vars(self).update(designs=MappingProxyType(designs))
 
     @property
-    def classes(self) -> tuple[Label, ...]:
+    def classes(self) -> tuple[Label, ...]:  # type: ignore[override]
         return next(iter(self.designs.values())).classes
 
     @cached_property
@@ -91,6 +94,39 @@ class DesignPerRow(QuestionChannel):
         """The weakest guarantee that any respondent gets."""
         weakest = max((channel.guarantee for channel in self.designs.values()), key=lambda g: g.epsilon)
         return replace(weakest, proof=self.proof)
+
+    @property
+    def unknowns(self) -> Mapping[str, Unknown]:
+        return joined_unknowns(channel.unknowns for channel in self.designs.values())
+
+    def matrix_at(self, psi: Mapping[str, float]) -> Floats:
+        return np.vstack([channel.matrix_at(psi) for channel in self.designs.values()])
+
+    def with_values(self, psi: Mapping[str, float]) -> "DesignPerRow":
+        values = self.checked_values(psi, every=False)
+        return DesignPerRow(
+            {
+                name: channel.with_values({n: value for n, value in values.items() if n in channel.unknowns})
+                for name, channel in self.designs.items()
+            }
+        )
+
+    @cached_property
+    def telling(self) -> NDArray[np.bool_]:
+        """Which report codes belong to designs that determine the truth by themselves: not those of an anchor."""
+        classes = len(self.classes)
+        each = [np.linalg.matrix_rank(channel.matrix) == classes for channel in self.designs.values()]
+        return np.repeat(each, np.diff(self._offsets))
+
+    def only_telling(self) -> "DesignPerRow":
+        """Return the designs that determine the truth by themselves."""
+        told = self.telling[self._offsets[:-1]]
+        kept = {name: channel for (name, channel), tells in zip(self.designs.items(), told, strict=True) if tells}
+        return DesignPerRow(kept)
+
+    def without_effect(self, name: str) -> float | None:
+        said = [channel.without_effect(name) for channel in self.designs.values() if name in channel.unknowns]
+        return said[0] if len({*said}) == 1 else None
 
     def _blocks(self) -> list[slice]:
         return [slice(int(a), int(b)) for a, b in zip(self._offsets[:-1], self._offsets[1:], strict=True)]
@@ -203,9 +239,22 @@ class DesignPerRow(QuestionChannel):
         """Draw a report for each true answer under its row's design, with the operating system's entropy."""
         return self.decode_reports(self.draw(self.prepare(truth, design).values, system_bits()))
 
-    def simulate(self, truth: Any, rng: np.random.Generator, design: Any = None) -> NDArray[Any]:
-        """Draw reports reproducibly, for planning and tests; never for real answers."""
-        return self.decode_reports(self.draw(self.prepare(truth, design).values, GeneratorBits(rng)))
+    def simulate(
+        self, truth: Any, rng: np.random.Generator, design: Any = None, psi: Mapping[str, float] | None = None
+    ) -> NDArray[Any]:
+        """Draw reports reproducibly, for planning and tests; never for real answers.
+
+        Parameters
+        ----------
+        truth : true answers
+        rng : numpy.random.Generator
+        design : n names
+            The design of each row.
+        psi : mapping from name to number, optional
+            The values of the designs' unknown numbers, if they have some.
+        """
+        bits, known = GeneratorBits(rng), self.with_values(self.checked_values(psi, every=True))
+        return self.decode_reports(known.draw(self.prepare(truth, design).values, bits))
 
     def describe(self) -> str:
         parts = "; ".join(f"{name!r}: {channel.describe()}" for name, channel in self.designs.items())

@@ -15,10 +15,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from askance.arrays import Codes
+from askance.arrays import Codes, Floats
 from askance.channels.alphabet import Alphabet, Label, as_labels, listed
 from askance.channels.channel import Prepared, ReportTables, Truth, refuse_design
 from askance.channels.guarantee import Guarantee
+from askance.channels.labels.unknown import HasUnknowns
 from askance.channels.probabilities import SUM_TOLERANCE
 from askance.channels.question_channel import QuestionChannel
 from askance.entropy.bits import BitSource
@@ -34,7 +35,7 @@ _MISSED = 1e-6
 _FOUR_DIGITS = 1e-4  # columns that miss a sum of 1 by more were not just rounded: they may be rows
 
 
-class FiniteLaw(QuestionChannel, ABC):
+class FiniteLaw(QuestionChannel, HasUnknowns, ABC):
     """Behaviour shared by all finite channels; a subclass is a frozen dataclass of its parameters."""
 
     hides: ClassVar[Truth] = "labels"
@@ -89,7 +90,35 @@ class FiniteLaw(QuestionChannel, ABC):
             return repr(self) if "matrix" in given else name
         return f"{name}({', '.join(f'{key}={value:.4g}' for key, value in numbers.items())})"
 
+    # -- numbers that nobody knows -------------------------------------------------------------------
+
+    def matrix_at(self, psi: Mapping[str, float]) -> Floats:
+        return self.matrix
+
+    def with_values(self, psi: Mapping[str, float]) -> Any:
+        self.checked_values(psi, every=False)
+        return self
+
+    @property
+    def as_asked(self) -> "FiniteLaw":
+        """The channel that people are asked to follow, which :meth:`privatize` draws from: whatever else they do, they
+        do themselves."""
+        return self
+
     # -- the respondent's side -----------------------------------------------------------------------
+
+    def simulate(self, truth: Any, rng: np.random.Generator, psi: Mapping[str, float] | None = None) -> Any:
+        """Draw reports reproducibly, for planning and tests; never for real answers.
+
+        Parameters
+        ----------
+        truth : true answers
+        rng : numpy.random.Generator
+        psi : mapping from name to number, optional
+            The values of the channel's unknown numbers, if it has some.
+        """
+        values = self.checked_values(psi, every=True)
+        return self.with_values(values).simulate(truth, rng) if values else super().simulate(truth, rng)
 
     def prepare(self, truth: Any) -> Prepared:
         """Return the codes of true answers; refuse what is none."""
@@ -113,9 +142,10 @@ class FiniteLaw(QuestionChannel, ABC):
     @cached_property
     def sampler(self) -> Sampler:
         """Draws report codes for truth codes."""
+        counts = self.as_asked.counts
         if len(self.report_labels) == 2:
-            return BinarySampler(np.ascontiguousarray(self.counts[1]))
-        return AliasSampler.from_counts(self.counts, reports=len(self.report_labels))
+            return BinarySampler(np.ascontiguousarray(counts[1]))
+        return AliasSampler.from_counts(counts, reports=len(self.report_labels))
 
     # -- studies and releases ------------------------------------------------------------------------
 

@@ -5,15 +5,19 @@ for whom the sensitive statement is true. Classes are ("no", "yes") unless given
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from askance.arrays import Floats
 from askance.channels.alphabet import Label, as_labels
+from askance.channels.guarantee import Guarantee
 from askance.channels.labels.finite import SAME_LAW, FiniteLaw
+from askance.channels.labels.unknown import UNKNOWN, Unknown, joined_unknowns, refuse_unknown
 from askance.entropy.thresholds import exact_counts
 from askance.errors import InvalidInput, Unidentifiable
 
@@ -21,9 +25,15 @@ _NO_YES: tuple[Label, Label] = ("no", "yes")
 
 
 class SurveyDesign(FiniteLaw):
-    """A two-state channel given by P(yes | carrier) and P(yes | non-carrier)."""
+    """A two-state channel given by P(yes | carrier) and P(yes | non-carrier).
+
+    Any of its probabilities may be an :class:`Unknown`.
+    """
 
     useless_when: ClassVar[str]
+    # What an unknown probability is called, and its value where people do as asked, if not as the parameter and none.
+    unknown_names: ClassVar[Mapping[str, str]] = {}
+    obedient: ClassVar[Mapping[str, float]] = {}
 
     def yes_probabilities(self) -> tuple[float, float]:
         """P(yes | carrier), P(yes | non-carrier)."""
@@ -35,8 +45,10 @@ class SurveyDesign(FiniteLaw):
             raise InvalidInput(f"{len(classes)} classes", "two: first the non-carrier's, then the carrier's")
         vars(self).update(classes=classes)
         for name, value in vars(self).copy().items():
-            if name != "classes":
-                vars(self)[name] = _probability(value, name)
+            if name != "classes" and not isinstance(value, Unknown):
+                vars(self)[name] = checked_probability(value, name)
+        if self.unknowns:
+            return
         carrier, other = self.yes_probabilities()
         if not (0 <= carrier <= 1 and 0 <= other <= 1):
             raise InvalidInput(f"{self!r} says yes with probability {carrier:g} and {other:g}", "values in [0, 1]")
@@ -50,12 +62,66 @@ class SurveyDesign(FiniteLaw):
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
+        if self.unknowns:
+            raise refuse_unknown(self)
+        return exact_counts(self.yes_no_law())
+
+    def yes_no_law(self) -> Floats:
+        """The law that the probabilities make, checked or not."""
         carrier, other = self.yes_probabilities()
-        return exact_counts(np.array([[1 - other, 1 - carrier], [other, carrier]]))
+        return np.array([[1 - other, 1 - carrier], [other, carrier]])
 
     @property
     def _yes(self) -> str:
         return f"{self.classes[1]!r}"
+
+    # -- probabilities that nobody knows -------------------------------------------------------------
+
+    @property
+    def _unknown_fields(self) -> dict[str, str]:
+        """The parameters that are unknown, by the names of the unknowns."""
+        given = self.parameters().items()
+        return {v.name or self.unknown_names.get(field, field): field for field, v in given if isinstance(v, Unknown)}
+
+    @property
+    def unknowns(self) -> Mapping[str, Unknown]:
+        return joined_unknowns([{name: getattr(self, field)} for name, field in self._unknown_fields.items()])
+
+    def matrix_at(self, psi: Mapping[str, float]) -> Floats:
+        return self._filled(psi).yes_no_law()
+
+    def _filled(self, psi: Mapping[str, float]) -> Self:
+        """Return this design with values that need not make a useful one: nothing is checked."""
+        filled = object.__new__(type(self))
+        vars(filled).update(self.parameters() | {field: psi[name] for name, field in self._unknown_fields.items()})
+        return filled
+
+    def with_values(self, psi: Mapping[str, float]) -> Any:
+        values = self.checked_values(psi, every=False)
+        fields = self._unknown_fields
+        return type(self)(**self.parameters() | {fields[name]: value for name, value in values.items()})
+
+    def without_effect(self, name: str) -> float | None:
+        return self.obedient.get(self._unknown_fields[name])
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        return self.worst_guarantee() if self.unknowns else super().guarantee
+
+    @property
+    def as_asked(self) -> FiniteLaw:
+        if not self.unknowns:
+            return self
+        obedient = {name: self.without_effect(name) for name in self.unknowns}
+        left = [name for name, value in obedient.items() if value is None]
+        if left:
+            raise InvalidInput(
+                f"a draw from {self!r}, whose {', '.join(left)} nobody knows",
+                "a design that a device can follow",
+                "The respondents answer the harmless question themselves: collect their reports. simulate(truth, rng, "
+                f"psi={{{', '.join(f'{name!r}: ...' for name in left)}}}) draws for planning and tests.",
+            )
+        return self._filled({name: float(value) for name, value in obedient.items() if value is not None})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,7 +146,7 @@ class Warner(SurveyDesign):
 
     def describe(self) -> str:
         return (
-            f"With probability {self.p:g} the respondent answers the sensitive statement, otherwise its "
+            f"With probability {_said(self.p)} the respondent answers the sensitive statement, otherwise its "
             "negation; nobody else knows which of the two was answered."
         )
 
@@ -109,7 +175,7 @@ class Crosswise(SurveyDesign):
     def describe(self) -> str:
         return (
             f"The respondent says only whether the answers to two questions agree ({self._yes}) or differ; "
-            f"the second, harmless one is true with probability {self.p:g}."
+            f"the second, harmless one is true with probability {_said(self.p)}."
         )
 
 
@@ -133,7 +199,7 @@ class ForcedResponse(SurveyDesign):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.p_no + self.p_yes > 1:
+        if not self.unknowns and self.p_no + self.p_yes > 1:
             raise InvalidInput(
                 f"p_no={self.p_no:g} and p_yes={self.p_yes:g} add up to more than 1",
                 "two forced shares that leave room for the truth",
@@ -144,8 +210,8 @@ class ForcedResponse(SurveyDesign):
 
     def describe(self) -> str:
         return (
-            f"A random device tells the respondent to say {self.classes[0]!r} (probability {self.p_no:g}), "
-            f"to say {self._yes} (probability {self.p_yes:g}) or to tell the truth."
+            f"A random device tells the respondent to say {self.classes[0]!r} (probability {_said(self.p_no)}), "
+            f"to say {self._yes} (probability {_said(self.p_yes)}) or to tell the truth."
         )
 
 
@@ -153,7 +219,8 @@ class ForcedResponse(SurveyDesign):
 class UnrelatedQuestion(SurveyDesign):
     """Answer the sensitive question with probability p, else a harmless one that is true with ``prevalence``.
 
-    P(yes): p + (1 - p) r, (1 - p) r.
+    P(yes): p + (1 - p) r, (1 - p) r. With ``prevalence=Unknown()`` two groups with different p identify r together
+    with the prevalence of the sensitive answer.
 
     Examples
     --------
@@ -164,19 +231,20 @@ class UnrelatedQuestion(SurveyDesign):
     """
 
     p: float
-    prevalence: float
+    prevalence: float | Unknown
     classes: tuple[Label, ...] = _NO_YES
     kind: ClassVar[str] = "unrelated-question"
     useless_when: ClassVar[str] = "p = 0"
+    unknown_names: ClassVar[Mapping[str, str]] = {"prevalence": "unrelated_prevalence"}
 
     def yes_probabilities(self) -> tuple[float, float]:
-        harmless = (1 - self.p) * self.prevalence
+        harmless = (1 - self.p) * self.prevalence  # type: ignore[operator]
         return self.p + harmless, harmless
 
     def describe(self) -> str:
         return (
-            f"With probability {self.p:g} the respondent answers the sensitive question, otherwise a "
-            f"harmless one whose answer is {self._yes} with known probability {self.prevalence:g}."
+            f"With probability {_said(self.p)} the respondent answers the sensitive question, otherwise a "
+            f"harmless one whose answer is {self._yes} with {_known(self.prevalence)}."
         )
 
 
@@ -203,8 +271,45 @@ class Mangat(SurveyDesign):
 
     def describe(self) -> str:
         return (
-            f"Carriers say {self._yes}; everybody else says {self.classes[0]!r} with probability {self.p:g} "
+            f"Carriers say {self._yes}; everybody else says {self.classes[0]!r} with probability {_said(self.p)} "
             f"and {self._yes} otherwise."
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StochasticLieDetector(SurveyDesign):
+    """Mangat's design in which only some carriers tell the truth. P(yes): truthful, 1 - p.
+
+    Two groups with different p identify the share of carriers who tell the truth together with the prevalence.
+
+    Examples
+    --------
+    >>> from askance import StochasticLieDetector, Unknown
+    >>> StochasticLieDetector(0.7, truthful=0.9).matrix.round(3)
+    array([[0.7, 0.1],
+           [0.3, 0.9]])
+    >>> StochasticLieDetector(0.7).unknowns
+    {'truthful': Unknown()}
+
+    References
+    ----------
+    Moshagen, Musch & Erdfelder (2012).
+    """
+
+    p: float
+    truthful: float | Unknown = UNKNOWN
+    classes: tuple[Label, ...] = _NO_YES
+    kind: ClassVar[str] = "stochastic-lie-detector"
+    useless_when: ClassVar[str] = "truthful = 1 - p"
+    obedient: ClassVar[Mapping[str, float]] = {"truthful": 1.0}
+
+    def yes_probabilities(self) -> tuple[float, float]:
+        return self.truthful, 1 - self.p  # type: ignore[return-value]
+
+    def describe(self) -> str:
+        return (
+            f"Carriers are asked to say {self._yes}, and do so with {_known(self.truthful)}; everybody else says "
+            f"{self.classes[0]!r} with probability {_said(self.p)} and {self._yes} otherwise."
         )
 
 
@@ -233,7 +338,7 @@ class Triangular(SurveyDesign):
     def describe(self) -> str:
         return (
             f"The respondent says {self._yes} if the sensitive statement, or a harmless one that is true "
-            f"with probability {self.p:g}, or both are true."
+            f"with probability {_said(self.p)}, or both are true."
         )
 
 
@@ -262,12 +367,21 @@ class Kuk(SurveyDesign):
     def describe(self) -> str:
         return (
             "The respondent draws a card from one of two decks, chosen by the truth, and names its colour; "
-            f"{self._yes} stands for red, which has probability {self.p_carrier:g} in the carriers' deck and "
-            f"{self.p_noncarrier:g} in the other."
+            f"{self._yes} stands for red, which has probability {_said(self.p_carrier)} in the carriers' deck and "
+            f"{_said(self.p_noncarrier)} in the other."
         )
 
 
-def _probability(value: Any, name: str) -> float:
+def _said(value: float | Unknown) -> str:
+    return "that is unknown" if isinstance(value, Unknown) else f"{value:g}"
+
+
+def _known(value: float | Unknown) -> str:
+    return "unknown probability" if isinstance(value, Unknown) else f"known probability {value:g}"
+
+
+def checked_probability(value: Any, name: str) -> float:
+    """Return a probability as a float, or say what is wrong with it."""
     try:
         number = float(value) if not isinstance(value, bool) else math.nan
     except (TypeError, ValueError):

@@ -12,12 +12,20 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from askance.arrays import Floats
 from askance.channels.base import LabelChannel
 from askance.channels.labels.design_per_row import DesignPerRow
-from askance.channels.labels.finite import Identity
+from askance.channels.labels.finite import FiniteLaw, Identity
 from askance.engines.base import Engine
 from askance.engines.local.engine import LocalEngine
 from askance.engines.sources import ArraySource, RecordSource
 from askance.errors import AskanceWarning, InvalidInput
 from askance.learning.answers.softmax_fit import SoftmaxFit, SoftmaxProblem
+from askance.learning.answers.unknown_estimators import (
+    channel_at_estimate,
+    fit_regression,
+    forget_unknowns,
+    has_unknowns,
+    regression_summary,
+)
+from askance.learning.answers.unknown_features import checked_unknowns, chosen_columns, joined_reader
 from askance.learning.face.base_learner import check_base_learner, learner_name
 from askance.learning.face.classes import class_array
 from askance.learning.face.linear_classifier import LinearClassifier
@@ -57,6 +65,10 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
         "information": inverse observed information; sample weights then count as numbers of respondents. "sandwich":
         robust to a wrong model and right for sampling weights. "auto": the information for the marginal method without
         sample weights, the sandwich otherwise.
+    unknowns : mapping, optional
+        For a channel with :class:`~askance.Unknown` numbers: what these depend on, by name, through a logit-linear
+        model. A list of features, such as ``{"cheaters": ["age"]}``; for a release also a formula,
+        ``{"cheaters": "~ age + C(school)"}``. Those that are not named are the same for everybody.
     max_iter : int
         Most Newton steps, or EM rounds.
     tol : float
@@ -71,6 +83,9 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
         class but the first, as log-odds against the first.
     parameters_, parameter_names_, standard_errors_ : in the order of ``covariance_``
     classes_, n_iter_, n_reports_, log_likelihood_, ridge_, converged_, notes_
+    unknowns_ : dict
+        With unknown numbers in the channel: their estimates by name; of those with covariates, at the mean of these.
+        ``summary()`` has their intervals and tests.
 
     Examples
     --------
@@ -97,6 +112,7 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
         fit_intercept: bool = True,
         base_estimator: Any = None,
         covariance: str = "auto",
+        unknowns: Mapping[str, Any] | None = None,
         max_iter: int = 200,
         tol: float = 1e-8,
     ) -> None:
@@ -106,6 +122,7 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
         self.fit_intercept = fit_intercept
         self.base_estimator = base_estimator
         self.covariance = covariance
+        self.unknowns = unknowns
         self.max_iter = max_iter
         self.tol = tol
 
@@ -133,7 +150,9 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
         source = ArraySource(Records(X, codes, weights))
         names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(X.shape[1])])
         weighted = weights is not None
-        return self._fit_source(source, channel, LocalEngine(), list(map(str, names)), self.fit_intercept, weighted)
+        names = list(map(str, names))
+        places = chosen_columns(checked_unknowns(self.unknowns, channel), names)
+        return self._fit_source(source, channel, LocalEngine(), names, self.fit_intercept, weighted, places)
 
     def _fit_releases(self, releases: Sequence[Release], terms: RegressionTerms, engine: Engine) -> Self:
         (release,) = releases
@@ -141,11 +160,13 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
         channel = asked.label_channel
         refuse_other_channel(as_channel(self.channel), channel)
         reader = terms.reader(release, engine)
-        source = engine.cache(records_of(release, asked, reader, terms.weight))
+        joined, places = joined_reader(reader, checked_unknowns(self.unknowns, channel), release, engine)
+        source = engine.cache(records_of(release, asked, joined, terms.weight))
         self.feature_names_in_ = np.array(reader.names, dtype=object)
         self.n_features_in_ = len(reader.names)
         intercept = reader.intercept and self.fit_intercept
-        return self._fit_source(source, channel, engine, list(reader.names), intercept, terms.weight is not None)
+        weighted = terms.weight is not None
+        return self._fit_source(source, channel, engine, list(joined.names), intercept, weighted, places)
 
     def _fit_source(
         self,
@@ -155,7 +176,12 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
         names: list[str],
         intercept: bool,
         weighted: bool,
+        unknown_columns: Mapping[str, Sequence[int]],
     ) -> Self:
+        forget_unknowns(self)
+        if has_unknowns(channel):
+            fit_regression(self, source, channel, engine, names, intercept, weighted, unknown_columns)
+            return self
         ridge = checked_ridge(self.ridge)
         method: Any = self.method
         problem = SoftmaxProblem(channel, method, ridge, intercept, names, self.max_iter)
@@ -193,6 +219,9 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
         validate_data(self, X, skip_check_array=True)
         rows = X.shape[0] if hasattr(X, "shape") else len(X)
         channel, codes = self._encode(y, design, rows)
+        if has_unknowns(channel):
+            raise InvalidInput("unknown numbers in the channel with a base_estimator", "base_estimator=None")
+        forget_unknowns(self)
         weights = checked_weights(sample_weight, np.empty((rows, 0)))
         check_base_learner(
             self.base_estimator, "Expectation-maximisation weights every row by how likely each class is."
@@ -258,11 +287,20 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
         chosen = self._chosen(X)
         if asks_for_truth(of):
             return accuracy_on_truth(self.classes_[chosen], y, self.classes_, sample_weight)
-        return accuracy_from_reports(chosen, self.channel_.encode_reports(y, design), self.channel_, sample_weight)
+        channel = self.channel_at_estimate_
+        return accuracy_from_reports(chosen, channel.encode_reports(y, design), channel, sample_weight)
+
+    @property
+    def channel_at_estimate_(self) -> Any:
+        """The channel, with the estimates of its unknown numbers in their places if it has some."""
+        check_is_fitted(self, "classes_")
+        return channel_at_estimate(self)
 
     def summary(self, level: float = 0.95) -> Summary:
         """Return estimates, standard errors, z, p and intervals as a table; of a fit by a learner the facts alone."""
         check_is_fitted(self, "classes_")
+        if hasattr(self, "unknown_numbers_"):
+            return regression_summary(self, level)
         first, second = self.classes_.tolist()[:2]
         two, reports = len(self.classes_) == 2, ("reports", f"{self.n_reports_}")
         likelihood = [] if self.log_likelihood_ is None else [("log-likelihood", f"{self.log_likelihood_:.4f}")]
@@ -290,7 +328,9 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
 
 def as_channel(channel: Any) -> Any:
     """Return a channel; a mapping of named designs becomes a DesignPerRow."""
-    if channel is None or isinstance(channel, LabelChannel):  # the public door: a protocol, which users may keep, too
+    if channel is None or isinstance(
+        channel, FiniteLaw | DesignPerRow | LabelChannel
+    ):  # the public door: a protocol, which users may keep, too
         return channel
     if isinstance(channel, Mapping):
         return DesignPerRow(channel)

@@ -14,6 +14,13 @@ from askance.engines.local.engine import LocalEngine
 from askance.engines.sources import ArraySource
 from askance.errors import AskanceWarning, InvalidInput, NotAvailable, Unidentifiable
 from askance.learning.answers.indirect_classifier import as_channel
+from askance.learning.answers.unknown_estimators import (
+    channel_at_estimate,
+    fit_shares,
+    forget_unknowns,
+    has_unknowns,
+    shares_summary,
+)
 from askance.learning.face.classes import class_array
 from askance.learning.face.estimator import Estimator
 from askance.learning.face.figures import shares_figure
@@ -52,6 +59,8 @@ class Prevalence(Estimator):
     covariance_ : array, K x K
     standard_errors_ : array, K
     classes_, n_reports_, notes_
+    unknowns_ : dict
+        With unknown numbers in the channel: their estimates by name. ``summary()`` has their intervals and tests.
 
     Examples
     --------
@@ -101,6 +110,10 @@ class Prevalence(Estimator):
     def _fit_source(self, source: Any, channel: LabelChannel, engine: Engine, weighted: bool) -> Self:
         if self.method not in ("marginal", "moments"):
             raise InvalidInput(f"method={self.method!r}", "'marginal' or 'moments'")
+        forget_unknowns(self)
+        if has_unknowns(channel):
+            fit_shares(self, source, channel, engine, weighted)
+            return self
         counts = engine.reduce(ReportFrequencies(channel.matrix.shape[0]), source)
         if not counts.weight.sum() > 0:
             raise InvalidInput(f"{counts.rows} reports of total weight 0", "at least one report")
@@ -129,6 +142,12 @@ class Prevalence(Estimator):
             )
             warnings.warn(self.notes_[0], AskanceWarning, stacklevel=3)
         return self
+
+    @property
+    def channel_at_estimate_(self) -> Any:
+        """The channel, with the estimates of its unknown numbers in their places if it has some."""
+        check_is_fitted(self, "proportions_")
+        return channel_at_estimate(self)
 
     def _unbiased(self, channel: LabelChannel, counts: ReportCounts) -> tuple[Floats, Floats]:
         """The unbiased proportions and their covariance; NaN where no single report determines the truth."""
@@ -162,12 +181,14 @@ class Prevalence(Estimator):
     def interval(self, level: float = 0.95) -> Floats:
         """Return lower and upper limits, K x 2, cut to [0, 1]."""
         table = self.summary(level).values
-        limits: Floats = table[:, 4:6]
+        limits: Floats = table[: len(self.classes_), 4:6]
         return limits
 
     def summary(self, level: float = 0.95) -> Summary:
         """Return proportions, standard errors, z, p and intervals as a table."""
         check_is_fitted(self, "proportions_")
+        if hasattr(self, "unknown_numbers_"):
+            return shares_summary(self, level)
         names = tuple(str(label) for label in self.classes_)
         facts = (("reports", f"{self.n_reports_}"), ("method", self.method))
         wald = summarise("Proportions of the true answers", names, self.proportions_, self.covariance_, level)

@@ -34,6 +34,7 @@ _PARTS = {
     "Guarantee": "askance.channels.guarantee",
     "BagPosteriorModel": "askance.learning.ratios.bag_posterior",
     "MmdRatios": "askance.learning.ratios.mmd",
+    "UnknownNumbers": "askance.learning.answers.unknown_numbers",
 }
 # JSON knows no such numbers: they are written as these words, and a text that is one of them is marked as a text.
 _NOT_FINITE = ("nan", "inf", "-inf")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from askance.arrays import Codes
 from askance.channels.base import LabelChannel
+from askance.channels.labels.design_per_row import DesignPerRow
 from askance.errors import InvalidInput, NotAvailable
 from askance.learning.face.classes import class_codes
 from askance.learning.face.sample_weights import checked_weights
@@ -59,6 +60,11 @@ def accuracy_from_reports(chosen: Codes, codes: Codes, channel: LabelChannel, we
     if len(codes) != len(chosen):
         raise InvalidInput(f"{len(chosen)} rows of features and {len(codes)} reports", "as many of both")
     weights = checked_weights(weights, codes)
+    if isinstance(channel, DesignPerRow) and not channel.telling.all():
+        # Anchor questions and the like say nothing about anybody: accuracy is that on the other rows.
+        rows = channel.telling[codes]
+        chosen, weights = chosen[rows], None if weights is None else weights[rows]
+        codes, channel = (np.cumsum(channel.telling) - 1)[codes[rows]], channel.only_telling()
     counts = ReportCounts(len(codes), *counted(codes, weights, channel.matrix.shape[0]))
     unbiasing = channel.unbiasing_matrix(counts.law)
     return float(np.average(unbiasing[chosen, codes], weights=weights))

@@ -1,0 +1,425 @@
+"""Fit a model of hidden answers together with the unknown numbers of their designs.
+
+The likelihood of the reports is maximised over the parameters of the softmax model and the logits of the unknown
+numbers at once. Where it has no finite maximum, because an unknown number is at its border or fewer carriers were
+reported than chance alone would give, the parameters that run away get the log-F penalty.
+"""
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logit
+
+from askance.arrays import Floats
+from askance.channels.alphabet import listed
+from askance.engines.base import Engine
+from askance.engines.local.engine import LocalEngine
+from askance.engines.sources import ArraySource, RecordSource
+from askance.errors import AskanceWarning, InvalidInput, Unidentifiable
+from askance.learning.answers.feature_geometry import Geometry
+from askance.learning.answers.identifiability import refuse_unidentified
+from askance.learning.answers.unknown_objective import JointModel, Penalties, class_places, objective, outer
+from askance.learning.face.linear_parameters import parameter_names
+from askance.solvers.damped_newton import climb
+from askance.solvers.log_f import LogF
+from askance.solvers.newton import Solution
+from askance.solvers.profile_likelihood import Profile, ProfileSearch
+from askance.solvers.softmax import symmetric
+from askance.statistics.base import Records
+from askance.statistics.frequencies import ReportCounts, ReportFrequencies
+
+_FAR = 7.0  # a logit of a proportion of .001: farther out, parameters may have run away
+_UNKNOWN_ERROR = 5.0  # standard error of such a logit, beyond which the data say nothing about how far out it is
+_STARTS = (0.1, 0.6)  # of prevalences and unknown numbers; a likelihood of counts has its maxima between corners
+_MOST_STARTS = 16  # four unknowns and more are started from fewer of all combinations
+_ROUNDS = 4  # of finding what ran away: the model, unknown numbers, and again
+_PARABOLA = 0.1  # standard error of a logit below which its likelihood is a parabola for as far as intervals reach
+_OPEN = 1.96  # the 95% quantile: an interval that the likelihood leaves open is one for which Wald's is not valid
+_NO_CURVATURE = 1e-13  # relative eigenvalue of an information matrix that is rounding alone
+_NEXT_TO_NOTHING = 1e-3  # of the penalty: keeps a likelihood without a maximum finite, and shows where it leads
+
+
+@dataclass(frozen=True, eq=False)
+class UnknownTest:
+    """The likelihood-ratio test that an unknown number has no effect, such as that nobody cheats.
+
+    Its null hypothesis is at the border of what is possible, so that the ratio is 0 with probability one half:
+    half of a chi-square with one degree of freedom.
+    """
+
+    null: float
+    statistic: float
+
+    @property
+    def p_value(self) -> float:
+        """The probability of such a ratio if people do as they were asked."""
+        from scipy.special import ndtr
+
+        return 1.0 if self.statistic <= 0 else float(ndtr(-math.sqrt(self.statistic)))
+
+
+@dataclass(frozen=True, eq=False)
+class UnknownFit:
+    """Numbers only: nothing of the data is kept. Covariances are of all parameters: the model's, then the logits'."""
+
+    theta: Floats
+    gammas: tuple[Floats, ...]
+    names: tuple[str, ...]
+    information_covariance: Floats
+    sandwich_covariance: Floats
+    log_likelihood: float
+    rows: int
+    iterations: int
+    converged: bool
+    notes: tuple[str, ...]
+    penalised: tuple[str, ...]
+    at_mean: tuple[float, ...]  # logits of the unknown numbers at the mean of their covariates
+    profiles: Mapping[int, Profile] = field(default_factory=dict)  # by place among the parameters
+    tests: Mapping[str, UnknownTest] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class UnknownProblem:
+    """What is to be fitted.
+
+    Parameters
+    ----------
+    channel : channel with ``unknowns``
+    feature_names : names of all features that the records have
+    columns : which of them the softmax model has
+    unknown_columns : which of them the logit of each unknown number has, by name; none if it is not there
+    intercept : bool
+    ridge : float, optional
+        0: exact maximum likelihood or a refusal. None: log-F where there is no finite maximum.
+    weighted : bool
+        Whether records have sampling weights, so that likelihood ratios must be scaled.
+    profile_all : bool
+        Whether every parameter gets a profile, not only those that need one.
+    """
+
+    channel: Any
+    feature_names: Sequence[str]
+    columns: Sequence[int]
+    unknown_columns: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    intercept: bool = True
+    ridge: float | None = None
+    weighted: bool = False
+    profile_all: bool = False
+    max_iterations: int = 200
+
+    def fit(self, source: RecordSource, engine: Engine) -> UnknownFit:
+        """Fit by passes over the source; without covariates, by one."""
+        counts = engine.reduce(ReportFrequencies(self.channel.corners.shape[-2]), source)
+        if not counts.weight.sum() > 0:
+            raise InvalidInput(f"{counts.rows} reports of total weight 0", "at least one report")
+        refuse_unidentified(self.channel, counts.weight)
+        notes: list[str] = []
+        fitted = _Fit(self, self._model(counts, source, engine, notes), counts, notes).result()
+        for note in fitted.notes:
+            warnings.warn(note, AskanceWarning, stacklevel=5)
+        return fitted
+
+    def _model(self, counts: ReportCounts, source: RecordSource, engine: Engine, notes: list[str]) -> JointModel:
+        unknown = tuple(np.array(self.unknown_columns.get(name, ()), np.int64) for name in self.channel.unknowns)
+        width = len(self.feature_names)
+        unit = float(counts.weight.sum() / counts.squared_weight.sum())
+        if not len(self.columns) and not any(map(len, unknown)) and self.intercept:
+            return counted_model(self.channel, counts)
+        geometry = Geometry.of(source, engine, width, True)
+        _refuse_collinear(geometry, self.feature_names)
+        spread = np.sqrt(np.maximum(np.diag(geometry.second)[1:], np.finfo(float).tiny))
+        columns = np.array(self.columns, np.int64)
+        corners = self.channel.corners
+        return JointModel(
+            corners, columns, unknown, self.intercept, geometry.centre, spread, unit, engine.cache(source), engine
+        )
+
+
+def counted_model(channel: Any, counts: ReportCounts) -> JointModel:
+    """Return the model without covariates: how often each report came is all there is to know."""
+    reports = channel.corners.shape[-2]
+    records = Records(np.empty((reports, 0)), np.arange(reports), counts.weight)
+    none = np.empty(0, np.int64)
+    unit = float(counts.weight.sum() / counts.squared_weight.sum())
+    return JointModel(
+        channel.corners, none, (none,) * len(channel.unknowns), True, np.empty(0), np.empty(0), unit,
+        ArraySource(records), LocalEngine(), counts.squared_weight,
+    )  # fmt: skip
+
+
+def _refuse_collinear(geometry: Geometry, names: Sequence[str]) -> None:
+    involved = [name for name, part in zip(["the intercept", *names], geometry.undetermined(), strict=True) if part]
+    if involved:
+        raise InvalidInput(
+            f"columns that are constant, or collinear: {listed(involved)}",
+            "columns that each say something of their own",
+            "Drop one of them.",
+        )
+
+
+@dataclass(eq=False)
+class _Fit:
+    """One fit under way."""
+
+    problem: UnknownProblem
+    model: JointModel
+    counts: ReportCounts
+    notes: list[str]
+
+    def result(self) -> UnknownFit:
+        starts = [self._padded(start) for start in self.without_covariates]
+        ridge = Penalties(self._ridge())
+        plain = objective(self.model, ridge)
+        found = [climb(plain, start, max_iterations=self.problem.max_iterations) for start in starts]
+        best = max(found, key=lambda solution: solution.local.value)
+        penalties, solution, ran = self._penalised(ridge, best)
+        top = best.local.value
+        if not solution.converged:
+            self.notes.append(f"The solver stopped after {solution.iterations} iterations before it converged.")
+        tests = self._tests(solution.theta, top, ridge)
+        solution, profiles = self._profiles(solution, penalties, ridge, ran)
+        return self._report(solution, penalties, ran, profiles, tests)
+
+    # -- where to start ------------------------------------------------------------------------------
+
+    @cached_property
+    def without_covariates(self) -> list[Floats]:
+        """The maxima of the model without covariates, the highest first: logits of classes, then of unknowns."""
+        model = counted_model(self.problem.channel, self.counts)
+        plain = objective(model)
+        classes, unknowns = model.classes, len(model.unknown_columns)
+        grid = list(product(_STARTS, repeat=unknowns + 1))[:: max(1, 2 ** (unknowns + 1) // _MOST_STARTS)]
+        found = []
+        for prevalence, *psi in grid:
+            base = np.full(classes - 1, logit(prevalence) - math.log(max(classes - 1, 1)))
+            found.append(climb(plain, np.concatenate([base, logit(psi)])))
+        found.sort(key=lambda solution: -solution.local.value)
+        kept = [found[0]]
+        kept += [f for f in found[1:] if np.abs(np.tanh(f.theta / 2) - np.tanh(found[0].theta / 2)).max() > 0.1][:1]
+        return [np.clip(solution.theta, -3.0, 3.0) for solution in kept]
+
+    def _padded(self, start: Floats) -> Floats:
+        """Put a start without covariates into the places of the whole model."""
+        model, padded = self.model, np.zeros(self.model.size)
+        classes = model.classes - 1
+        if model.intercept:
+            padded[class_places(model, [0])] = start[:classes]
+        for places, value in zip(model.unknown_slices, start[classes:], strict=True):
+            padded[places.start] = value
+        return padded
+
+    # -- penalties -----------------------------------------------------------------------------------
+
+    def _ridge(self) -> Floats:
+        """The quadratic penalty on coefficients in their own units, as asked for."""
+        model, strength = self.model, self.problem.ridge or 0.0
+        penalty = np.zeros((model.size, model.size))
+        if strength and len(model.columns):
+            rows = np.ones((1, 1)) if model.classes == 2 else symmetric(np.eye(model.classes - 1))
+            weights = np.concatenate([np.zeros(int(model.intercept)), 1 / model.spread[model.columns] ** 2])
+            penalty[: model.free, : model.free] = model.unit * strength * np.kron(rows.T @ rows, np.diag(weights))
+        return penalty
+
+    def _penalised(self, ridge: Penalties, plain: Solution) -> tuple[Penalties, Solution, list[str]]:
+        """Penalise what ran away, until nothing does."""
+        penalties, solution, found = ridge, plain, dict[str, Penalties]()
+        for _ in range(_ROUNDS):
+            new = [name for name in self._runaways(solution) if name not in found]
+            if not new:
+                break
+            if self.problem.ridge is not None and not self.problem.ridge:
+                raise Unidentifiable(
+                    f"the likelihood has no finite maximum: {listed(new)} runs to its border",
+                    "reports that have one, for ridge=0.0 (exact maximum likelihood)",
+                    'ridge="auto" keeps it finite by a log-F penalty, and shows the interval as open.',
+                )
+            found |= {name: self._log_f(name) for name in new}
+            terms = tuple(term for penalty in found.values() for term in penalty.log_f)
+            penalties = Penalties(ridge.ridge, terms)
+            start = np.clip(solution.theta, -3.0, 3.0)
+            solution = climb(objective(self.model, penalties), start, max_iterations=self.problem.max_iterations)
+        return penalties, solution, list(found)
+
+    def _runaways(self, solution: Solution) -> list[str]:
+        """Name what ran away: the model, or unknown numbers."""
+        model, far = self.model, np.abs(solution.theta) > _FAR
+        with np.errstate(divide="ignore"):
+            errors = np.sqrt(np.abs(np.diag(_inverse(solution.local.information))))
+        lost = np.diag(solution.local.information) < 1 / _UNKNOWN_ERROR**2
+        ran = far & (lost | ~np.isfinite(errors) | (errors > _UNKNOWN_ERROR))
+        names = ["the model"] if ran[: model.free].any() else []
+        unknowns = zip(self.problem.channel.unknowns, model.unknown_slices, strict=True)
+        return names + [name for name, places in unknowns if ran[places].any()]
+
+    def _log_f(self, name: str) -> Penalties:
+        """The log-F penalty on the model's parameters or on those of an unknown number."""
+        model = self.model
+        if name != "the model":
+            places = model.unknown_slices[list(self.problem.channel.unknowns).index(name)]
+            where = np.arange(places.start, places.stop)
+            return Penalties(np.zeros((0, 0)), ((where, LogF.about(np.zeros(len(where)))),))
+        where = class_places(model, range(model.width))
+        centre, scale = np.zeros((model.classes - 1, model.width)), np.ones(model.width)
+        if model.intercept:
+            centre[:, 0], scale[0] = self._base_logits(), 0.5
+        return Penalties(np.zeros((0, 0)), ((where, LogF(centre, scale)),))
+
+    def _base_logits(self) -> Floats:
+        """The logits of the classes' shares without covariates, moved in from the border by half a standard error."""
+        model = counted_model(self.problem.channel, self.counts)
+        everything = np.arange(model.size)
+        penalties = Penalties(np.zeros((model.size,) * 2), ((everything, LogF.about(np.zeros(model.size))),))
+        found = climb(objective(model, penalties), np.zeros(model.size))
+        classes = model.classes
+        if classes > 2:
+            logits: Floats = found.theta[: classes - 1]
+            return logits
+        plain = self.without_covariates[0][0]
+        p = float(expit(found.theta[0]))
+        half = 0.5 * p * (1 - p) * math.sqrt(abs(_inverse(found.local.information)[0, 0]))
+        edge = min(half, 0.5)
+        return np.array([logit(min(max(float(expit(plain)), edge), 1 - edge))])
+
+    # -- tests and intervals -------------------------------------------------------------------------
+
+    def _tests(self, theta: Floats, top: float, ridge: Penalties) -> dict[str, UnknownTest]:
+        """Compare with the model in which people do as they were asked, one unknown number after the other."""
+        model, tests = self.model, {}
+        for number, (name, places) in enumerate(zip(self.problem.channel.unknowns, model.unknown_slices, strict=True)):
+            null = self.problem.channel.without_effect(name)
+            if null is None or len(model.unknown_columns[number]):
+                continue
+            rest = np.delete(np.arange(model.size), places.start)
+            known = objective(model.with_known(number, null), Penalties(ridge.ridge[np.ix_(rest, rest)]))
+            starts = [np.clip(theta[rest], -3.0, 3.0), self._padded(self.without_covariates[0])[rest]]
+            value = max(climb(known, start).local.value for start in starts)
+            scale = self._ratio_scale(theta, np.eye(model.size)[places.start]) if self.problem.weighted else 1.0
+            tests[name] = UnknownTest(null, max(2 * (top - value), 0.0) / scale)
+        return tests
+
+    def _ratio_scale(self, theta: Floats, direction: Floats) -> float:
+        """The variance of the score along a direction against its information: what weights do to a ratio."""
+        sums = self.model.sums(theta, with_outer=True)
+        along = _inverse(sums.information) @ direction
+        information = float(direction @ along)
+        scale = float(along @ outer(sums) @ along) / information if information > 0 else 1.0
+        return scale if math.isfinite(scale) and scale > 0 else 1.0
+
+    def _profiles(
+        self, solution: Solution, penalties: Penalties, ridge: Penalties, ran: Sequence[str]
+    ) -> tuple[Solution, dict[int, Profile]]:
+        model = self.model
+        errors = np.sqrt(np.abs(np.diag(_inverse(solution.local.information))))
+        unknown = [
+            place
+            for name, places in zip(self.problem.channel.unknowns, model.unknown_slices, strict=True)
+            for place in range(places.start, places.stop)
+            if name in ran or errors[place] > _PARABOLA or self.problem.profile_all
+        ]
+        search = self._search(penalties, ridge, ran)
+        solution, found = self._profiled(search, solution, unknown)
+        opened = any(min(profile.limits) < _OPEN for profile in found.values())
+        if ran or opened or self.problem.profile_all:
+            solution, others = self._profiled(search, solution, list(range(model.free)))
+            found |= others
+        return solution, found
+
+    def _search(self, penalties: Penalties, ridge: Penalties, ran: Sequence[str]) -> ProfileSearch:
+        unpenalised = None
+        if ran:
+            terms = tuple((places, _faint(penalty)) for places, penalty in penalties.log_f)
+            unpenalised = objective(self.model, Penalties(ridge.ridge, terms))
+        scale = self._ratio_scale if self.problem.weighted else None
+        base = self._padded(self.without_covariates[0])
+        return ProfileSearch(objective(self.model, penalties), base, scale, unpenalised)
+
+    def _profiled(
+        self, search: ProfileSearch, solution: Solution, places: Sequence[int]
+    ) -> tuple[Solution, dict[int, Profile]]:
+        """Profiles of some parameters in the units of the features as they came."""
+        if not len(places):
+            return solution, {}
+        back = self.model.uncentring
+        solution, found = search.all_profiles(solution, [back[place] for place in places])
+        return solution, dict(zip(places, found, strict=True))
+
+    # -- what is reported ----------------------------------------------------------------------------
+
+    def _report(
+        self,
+        solution: Solution,
+        penalties: Penalties,
+        ran: Sequence[str],
+        profiles: dict[int, Profile],
+        tests: dict[str, UnknownTest],
+    ) -> UnknownFit:
+        problem, model = self.problem, self.model
+        sums = model.sums(solution.theta, with_outer=True)
+        bread = _inverse(sums.information + penalties(solution.theta).information)
+        share = 1 / max(float(self.counts.weight.sum()) * model.unit, np.finfo(float).tiny)
+        meat = outer(sums) - share * np.outer(sums.gradient, sums.gradient)
+        back = model.uncentring
+        information, sandwich = (back @ each @ back.T for each in (bread, bread @ meat @ bread))
+        flat = back @ solution.theta
+        own = [problem.feature_names[column] for column in model.columns]
+        names = [*parameter_names(problem.channel.classes, own, model.intercept)]
+        for name, columns in zip(problem.channel.unknowns, model.unknown_columns, strict=True):
+            names += (
+                [name]
+                if not len(columns)
+                else [f"{name}: {term}" for term in ("Intercept", *(problem.feature_names[c] for c in columns))]
+            )
+        self.notes += [_note(name, solution, model, problem) for name in ran]
+        return UnknownFit(
+            theta=flat[: model.free].reshape(model.classes - 1, model.width),
+            gammas=tuple(flat[places] for places in model.unknown_slices),
+            names=tuple(names),
+            information_covariance=information,
+            sandwich_covariance=sandwich,
+            log_likelihood=sums.objective / model.unit,
+            rows=self.counts.rows,
+            iterations=solution.iterations,
+            converged=solution.converged,
+            notes=tuple(self.notes),
+            penalised=tuple(ran),
+            at_mean=tuple(float(solution.theta[places.start]) for places in model.unknown_slices),
+            profiles=profiles,
+            tests=tests,
+        )
+
+
+def _note(name: str, solution: Solution, model: JointModel, problem: UnknownProblem) -> str:
+    if name == "the model" and not len(model.columns):
+        return (
+            f"The likelihood is highest with a share of {listed(problem.channel.classes)} at its border, 0. The log-F "
+            "penalty moves the estimate inside; the interval, which includes the border, says what is known."
+        )
+    if name == "the model":
+        return (
+            "The likelihood grows without end in some direction of the coefficients (the classes are separated, or "
+            "fewer carriers were reported than chance alone would give): there is no finite maximum. The log-F "
+            "penalty keeps them finite; read the intervals, which may be open, rather than the estimates."
+        )
+    places = model.unknown_slices[list(problem.channel.unknowns).index(name)]
+    border = 0 if solution.theta[places.start] < 0 else 1
+    return (
+        f"The likelihood is highest with {name} at its border, {border}. The log-F penalty moves the estimate inside, "
+        "so that coefficients take its uncertainty into account; its interval includes the border."
+    )
+
+
+def _faint(penalty: LogF) -> LogF:
+    return LogF(penalty.centre, penalty.scale, _NEXT_TO_NOTHING * penalty.weight)
+
+
+def _inverse(information: Floats) -> Floats:
+    scale = np.sqrt(np.maximum(np.abs(np.diag(information)), np.finfo(float).tiny))
+    scaled = information / np.outer(scale, scale)
+    inverse: Floats = np.linalg.pinv(scaled, rcond=_NO_CURVATURE, hermitian=True) / np.outer(scale, scale)
+    return inverse
