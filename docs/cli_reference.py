@@ -30,6 +30,12 @@ standard error.
 | 0 | it worked |
 | 1 | it ran, and found something wrong: a channel that fails its audit, a figure that does not agree |
 | 2 | the input cannot be used: one paragraph says what arrived, what was expected, what to do; nothing is written |
+| 70 | a defect of askance, which says nothing about the input: `ASKANCE_TRACE=1` shows where |
+| 141 | nobody reads the output, as after `head` |
+
+Texts of strangers (names of columns, files, classes, data sets) are printed as visible letters only: control
+characters, terminal escapes and controls of the writing direction are written out (`\\x1b`), and commands to copy are
+quoted for the shell. A table for other programs (`predict`, `tag`) goes into a pipe or a file byte by byte.
 """
 _KINDS = {Path: "path", str: "text", int: "whole number", float: "number", bool: ""}
 

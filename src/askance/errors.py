@@ -4,6 +4,8 @@ Every error that askance raises on purpose derives from :class:`AskanceError`, s
 tell "you gave me something I cannot use" from a defect in the program.
 """
 
+from askance.printing import one_line
+
 
 class AskanceError(Exception):
     """Base of every error raised on purpose.
@@ -26,7 +28,7 @@ class AskanceError(Exception):
             message += f"; expected {expected}"
         if remedy:
             message = f"{message}. {remedy}"
-        super().__init__(message)
+        super().__init__(one_line(message))
 
 
 class InvalidInput(AskanceError, ValueError):

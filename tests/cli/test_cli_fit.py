@@ -217,7 +217,7 @@ class TestOutput:
         code, out, err = run(capsys, "release.parquet", "--question", "cheated")
         assert code == 0
         assert "Proportions of the true answers" in out
-        assert '--formula "cheated ~ age + C(school) + heft"' in err
+        assert "--formula 'cheated ~ age + C(school) + heft'" in err
 
     def test_no_privacy_is_said_loudly(self, place, capsys):
         _, out, _ = run(capsys, "release.parquet", "--question", "tax")

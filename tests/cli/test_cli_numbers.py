@@ -258,9 +258,9 @@ class TestFit:
 
     def test_remarks_say_how_to_go_on(self, released, capsys):
         _, _, err = run(capsys, "fit", "release.parquet", "--question", "home")
-        assert '--formula "value ~ income + `years of age`"' in err
+        assert "--formula 'value ~ income + `years of age`'" in err
         _, _, err = run(capsys, "fit", "release.parquet", "--question", "salary")
-        assert '--formula "salary ~ years + C(city) + heft"' in err
+        assert "--formula 'salary ~ years + C(city) + heft'" in err
 
     def test_the_saved_model_predicts(self, released, capsys):
         code, _, err = run(capsys, "fit", "release.parquet", "--question", "home", "--save", "m.json")

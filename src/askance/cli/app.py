@@ -1,7 +1,13 @@
 """The command ``askance``. Commands import what they need when they run, so that help appears at once."""
 
+import contextlib
+import io
+import os
 import sys
-from typing import Annotated
+import traceback
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
@@ -17,9 +23,14 @@ from askance.cli.ratios import ratios
 from askance.cli.release import release
 from askance.cli.reproduce import reproduce
 from askance.cli.tag import tag
-from askance.errors import AskanceError
+from askance.errors import AskanceError, AskanceWarning
+from askance.printing import one_line
 
-BAD_INPUT = 2  # as typer ends where an option is unknown or a value is none of its choices
+# Exit codes. 1 is for an answer that is no: an audit that failed, a figure that disagrees.
+BAD_INPUT = 2  # as usual where an option is unknown or a value is none of its choices
+DEFECT = 70  # EX_SOFTWARE of sysexits.h: something that should never happen, and says nothing about the input
+CLOSED = 141  # 128 + SIGPIPE, as shells say that a program ended because nobody read its output
+TRACE = "ASKANCE_TRACE"
 
 
 def unwrapped(text: str) -> str:
@@ -60,15 +71,69 @@ def askance(
 
 def main(arguments: list[str] | None = None) -> None:
     """Run a command; what the user can mend becomes a message and exit code 2, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a letter that the terminal's encoding lacks is written out
+            stream.reconfigure(errors="backslashreplace")
+    with warnings.catch_warnings():
+        warnings.showwarning = _remark
+        sys.exit(_exit_code(arguments))
+
+
+def _exit_code(arguments: list[str] | None) -> int:
     try:
-        app(arguments)
+        code = app(arguments, standalone_mode=False)
+        sys.stdout.flush()
+        return int(code or 0)
     except AskanceError as error:
-        _fail(str(error))
+        return _fail(str(error))
+    except BrokenPipeError:
+        return _nobody_reads()
     except OSError as error:
         # No such file, no permission, no space left: the system's words, and the path.
-        _fail(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error))
+        return _fail(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error))
+    except MemoryError:
+        return _fail("this takes more memory than there is")
+    except SystemExit:  # typer ends like this where standard output was closed; with 1, which means a failed audit
+        return _nobody_reads()
+    except Exception as error:
+        if os.environ.get(TRACE):
+            raise
+        return _misused(error) if hasattr(error, "format_message") else _fail(_defect(error), DEFECT)
 
 
-def _fail(message: str) -> None:
-    typer.echo(f"askance: {message}", err=True)
-    sys.exit(BAD_INPUT)
+def _fail(message: str, code: int = BAD_INPUT) -> int:
+    sys.stderr.write(one_line(f"askance: {message}") + "\n")
+    return code
+
+
+def _misused(error: Any) -> int:
+    """Say what typer says of a command that cannot be understood."""
+    said = str(error.format_message()).rstrip(".")
+    if not said:  # a group without a command: its help is printed already
+        return BAD_INPUT
+    command = error.ctx.command_path if getattr(error, "ctx", None) else "askance"
+    return _fail(f"{said}. See {command} --help.")
+
+
+def _defect(error: Exception) -> str:
+    """Say where a defect is, and nothing of what the error says: that may be private."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}"
+    again = f"Set {TRACE}=1 to see the trace, look through it for private values, and report it"
+    return f"this is a defect of askance, not an answer ({where}). {again}"
+
+
+def _nobody_reads() -> int:
+    """End quietly where standard output was closed, as by head."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left to flush goes nowhere
+    return CLOSED
+
+
+def _remark(message: Warning | str, category: type[Warning], *place: Any, **where: Any) -> None:
+    from askance.cli.output import say, warn
+
+    if issubclass(category, AskanceWarning):
+        warn(str(message))
+    else:
+        say(f"{category.__name__}: {message}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from askance.cli.options import Json, Quiet
+from askance.printing import one_line
 
 if TYPE_CHECKING:
     from askance.planning.auditing.audit_report import AuditReport
@@ -74,7 +75,7 @@ def _header(path: Path) -> "Header":
 def _print(reports: "dict[str, AuditReport]", passed: bool, error_rate: float) -> None:
     from rich.table import Table
 
-    from askance.cli.output import console
+    from askance.cli.output import console, show
     from askance.planning.auditing.audit_report import AttributeAudit
 
     table = Table(
@@ -83,8 +84,8 @@ def _print(reports: "dict[str, AuditReport]", passed: bool, error_rate: float) -
     for name, report in reports.items():
         for design in report.designs:
             table.add_row(
-                name,
-                f"{design.name}: {design.channel}" if design.name else design.channel,
+                one_line(name),
+                one_line(f"{design.name}: {design.channel}" if design.name else design.channel),
                 _level(design.promised_epsilon),
                 _level(design.exact_epsilon),
                 f"{design.lower_bound:.4g}",
@@ -92,26 +93,25 @@ def _print(reports: "dict[str, AuditReport]", passed: bool, error_rate: float) -
                 f"{design.smallest_p:.2g}",
                 "passed" if design.passed else "FAILED",
             )
-    show = console().print
-    show(table)
+    console().print(table)
     for name, report in reports.items():
         for design in report.designs:
             if isinstance(design, AttributeAudit):
-                show(f"{name}: {design.in_words()}", markup=False)
+                show(f"{name}: {design.in_words()}")
             for problem in design.problems:
-                show(f"{name}{', ' + design.name if design.name else ''}: {problem}", style="red", markup=False)
+                show(f"{name}{', ' + design.name if design.name else ''}: {problem}", style="red")
     show("All channels passed." if passed else "Some channel FAILED.", style="bold")
-    show(f"If every channel is honest, this audit fails with probability {error_rate:g} at most.", markup=False)
+    show(f"If every channel is honest, this audit fails with probability {error_rate:g} at most.")
 
 
 def _print_record(header: "Header") -> None:
     """Say what all that a person tells is worth together: attributes one by one look well hidden, and may not be."""
-    from askance.cli.output import console
+    from askance.cli.output import show
 
-    show = console().print
-    show("\nEach person", style="bold")
-    show(f"  {header.guarantee}", markup=False)
-    show(f"  {header.guarantee.in_words()}", markup=False)
+    show()
+    show("Each person", style="bold")
+    show(f"  {header.guarantee}")
+    show(f"  {header.guarantee.in_words()}")
     show("  Every further release about the same person adds as much again.")
 
 

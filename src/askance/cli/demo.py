@@ -1,11 +1,12 @@
 """``askance demo``: a whole private study on bundled data, from the plan to the report."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from askance.cli.options import Json, Quiet, out_option
+from askance.printing import one_line, shell_command
 
 if TYPE_CHECKING:
     from askance.workflows.demonstration import DemoStudy
@@ -22,21 +23,19 @@ def demo(
     Ends with 0 only if it worked: the audit passed, the fits converged, and every estimate is within six standard
     errors of the truth, which is known here.
     """
-    from askance.cli.output import console, print_json
+    from askance.cli.output import print_json, show_lines
     from askance.workflows.demonstration import DemoStudy
 
-    print_text = console().print
-
-    def show(text: str, **style: Any) -> None:
+    def show(text: str, style: str = "") -> None:
         if not (as_json or quiet):
-            print_text(text, markup=False, **style)
+            show_lines(text, style)
 
     def step(number: int, title: str) -> None:
-        show(f"\n{number}. {title}", style="bold")
+        show(f"\n{number}. {title}", "bold")
 
     study = DemoStudy(out, respondents)
     study.make_folder()
-    show("A private study, from the plan to the report", style="bold")
+    show("A private study, from the plan to the report", "bold")
     show(
         f"{respondents:,} simulated respondents, each a row drawn with replacement from scikit-learn's breast-cancer "
         "data\n(569 real patients). Was the tumour malignant? Everybody answers through randomised response."
@@ -66,22 +65,23 @@ def demo(
             }
         )
     else:
-        print_text(str(result), markup=False)
+        show_lines(str(result))
         for problem in problems:
-            print_text(f"FAILED: {problem}", style="bold red", markup=False)
+            show_lines(f"FAILED: {problem}", "bold red")
     step(6, "Look at it, and go on")
     show(_next_steps(study))
     raise typer.Exit(1 if problems else 0)
 
 
 def _next_steps(study: "DemoStudy") -> str:
+    toml, release = study.study_file, study.release_file
     return "\n".join(
         [
-            f"Open      {study.report_file}",
-            f'Fit       askance fit {study.release_file} --formula "{study.FORMULA}"',
-            f"Audit     askance audit {study.study_file}",
-            f"Hide more: lower epsilon in {study.study_file}, then",
-            f"          askance privatize {study.study_file} {study.answers} --out {study.release_file} --overwrite",
+            f"Open      {one_line(str(study.report_file))}",
+            f"Fit       {shell_command('askance', 'fit', release, '--formula', study.FORMULA)}",
+            f"Audit     {shell_command('askance', 'audit', toml)}",
+            f"Hide more: lower epsilon in {one_line(str(toml))}, then",
+            f"          {shell_command('askance', 'privatize', toml, study.answers, '--out', release, '--overwrite')}",
             "Your own  write a study.toml like this one; askance fit also takes a CSV of collected reports (--study)",
         ]
     )

@@ -1,6 +1,5 @@
 """``askance fit``: from reports, totals, counts and proportions to a model of the truth."""
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -22,6 +21,7 @@ from askance.cli.options import (
     check_targets,
     given_options,
 )
+from askance.printing import shell_command
 
 if TYPE_CHECKING:
     from askance.workflows.fit_request import FitRequest
@@ -141,7 +141,7 @@ def fit(
     estimates the proportions of new groups.)
     """
     from askance.cli.fit_kinds import ANSWERS, BAGS, REGIONS, TOTALS, check_options, kinds_of
-    from askance.cli.output import print_json, say
+    from askance.cli.output import print_json, say, show_lines
     from askance.files.kinds import MODEL, REPORT
     from askance.workflows.bags import fit_bags
     from askance.workflows.fit_request import FitRequest
@@ -157,7 +157,7 @@ def fit(
     kinds = kinds_of(data, proportions)
     check_options(context, kinds)
     command = _command(context)
-    hint = kinds[0].use.format(model=save) if save and len(kinds) == 1 else ""
+    hint = kinds[0].use.format(model=shell_command(save)) if save and len(kinds) == 1 else ""
     if proportions is not None:
         done = fit_bags(
             data, proportions, bag, between_commas(columns, "--columns"), method=BAGS.method(method), loss=loss,
@@ -185,7 +185,7 @@ def fit(
     if as_json:
         print_json(done.account | {"written": [*map(str, written)]})
     else:
-        typer.echo(done.text)
+        show_lines(done.text)
     if quiet:
         return
     for remark in [*done.remarks, *(f"wrote {path}" for path in written)]:
@@ -230,19 +230,29 @@ def _command(context: typer.Context) -> str:
     for name, option in given_options(context).items():
         if name not in passed_over:
             words += [option, str(context.params[name])]
-    return shlex.join(words)
+    return shell_command(*words)
 
 
 def _how_to_add_a_formula(opened: "OpenReports") -> str:
     from askance.learning.face.formula import in_formula
 
-    asked, covariates = opened.asked, opened.release.header.covariates
+    asked = opened.asked
+    if not all(map(_can_be_written, asked.sources)):
+        return ""
+    covariates = [covariate for covariate in opened.release.header.covariates if _can_be_written(covariate.name)]
     names = [in_formula(c.name) if c.type == "number" else f"C({in_formula(c.name)})" for c in covariates]
     if len(asked.sources) > 1:
         *features, outcome = map(in_formula, asked.sources)
-        return f'Another model? Name hidden columns: --formula "{outcome} ~ {" + ".join(features[:_SUGGESTED])}"'
+        model = f"{outcome} ~ {' + '.join(features[:_SUGGESTED])}"
+        return f"Another model? Name hidden columns: {shell_command('--formula', model)}"
     if not names:
         kind = "This is the mean" if asked.hides_numbers else "These are proportions"
         return f"{kind} only. With covariates in the study, --formula adds a regression."
     wanted = "Another model?" if asked.hides_numbers else "Who are they? Add a regression:"
-    return f'{wanted} --formula "{in_formula(asked.name)} ~ {" + ".join(names[:_SUGGESTED])}"'
+    model = f"{in_formula(asked.name)} ~ {' + '.join(names[:_SUGGESTED])}"
+    return f"{wanted} {shell_command('--formula', model)}"
+
+
+def _can_be_written(name: str) -> bool:
+    """Whether a formula can name a column: its own quotes and line breaks have no spelling there."""
+    return "`" not in name and "\n" not in name

@@ -44,7 +44,7 @@ def create(
 
 
 @ledger.command("show")
-def show(
+def show_ledger(
     path: Annotated[Path, typer.Argument(metavar="LEDGER", help="The ledger.")],
     receipt: Annotated[
         Path | None, typer.Option(help="A receipt: refuse a ledger that does not go on from where it was made.")
@@ -52,7 +52,7 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Print what was spent, on what, and what is left."""
-    from askance.cli.output import console, print_json
+    from askance.cli.output import print_json, show
     from askance.mechanisms.ledger import Ledger
     from askance.mechanisms.ledger_chain import Receipt
 
@@ -62,37 +62,35 @@ def show(
     if as_json:
         print_json(book.to_dict())
         return
-    out = console().print
-    out(f"{book.data_set}: {book.remaining} left of {book.budget}", style="bold", markup=False)
+    show(f"{book.data_set}: {book.remaining} left of {book.budget}", style="bold")
     for entry in book.entries:
         delta = "" if entry.delta == "0" else f", delta {entry.delta}"
         came = "no release: spent all the same" if entry.release is None else f"sha256 {entry.release[:16]}"
         what = f"{entry.what}{' [a wave of ' + entry.panel + ']' if entry.panel else ''}"
         level = f"epsilon {entry.epsilon}{delta}"
-        out(f"{entry.number:>4}  {entry.time}  {level}  {what}  {entry.whom}  {came}", markup=False)
+        show(f"{entry.number:>4}  {entry.time}  {level}  {what}  {entry.whom}  {came}")
     _print_people(book.to_dict())
     if book.budget.delta and len(book.entries) > 1:
         total = f"epsilon {book.total():.4g}, delta {float(book.budget.delta):.3g}"
-        out(f"Had this list been fixed in advance, it would cost the worst person {total} in all.", markup=False)
+        show(f"Had this list been fixed in advance, it would cost the worst person {total} in all.")
     if receipt is not None:
-        out(f"The ledger goes on from where {receipt} was made.", markup=False)
+        show(f"The ledger goes on from where {receipt} was made.")
 
 
 def _print_people(account: dict[str, Any]) -> None:
     """Print how many people have spent how much, if they are not all alike."""
-    from askance.cli.output import console
+    from askance.cli.output import show
 
     pasts = account.get("pasts", [])
     if len(pasts) < 2:
         return
-    out = console().print
-    out(f"{account['known_people']:,} people are known by their identifiers. What was spent on them, by addition:")
+    show(f"{account['known_people']:,} people are known by their identifiers. What was spent on them, by addition:")
     for past in pasts[:_MOST_SHOWN]:
         spent = past["spent"]
         delta = "" if spent["delta"] == "0" else f", delta {spent['delta']}"
-        out(f"  {past['people']:>9,}  epsilon {spent['epsilon']}{delta}")
+        show(f"  {past['people']:>9,}  epsilon {spent['epsilon']}{delta}")
     if len(pasts) > _MOST_SHOWN:
-        out("  and others, who spent less")
+        show("  and others, who spent less")
 
 
 @ledger.command("receipt")

@@ -7,24 +7,53 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from askance.printing import one_line, safe_json, safe_lines
+
 if TYPE_CHECKING:
     from rich.console import Console
 
 
 def console(*, stderr: bool = False) -> "Console":
-    """Return a rich console; plain text when the output is not a terminal."""
+    """Return a rich console; plain text when the output is not a terminal.
+
+    Whatever it prints, in tables too, is text and nothing else: no mark-up, no emoji by name, no escape sequences.
+    """
     from rich.console import Console
+    from rich.text import Text
+
+    class PlainConsole(Console):
+        def render_str(self, text: str, **options: Any) -> Text:
+            return super().render_str(safe_lines(text), **options | {"markup": False, "emoji": False})
 
     stream = sys.stderr if stderr else sys.stdout
     # In a pipe or a file no line should be broken where some imagined terminal ends; the widest table, of an audit, has
     # about 150 characters.
     width = None if stream.isatty() else 200
-    return Console(file=stream, highlight=False, soft_wrap=not stream.isatty(), width=width)
+    return PlainConsole(file=stream, highlight=False, soft_wrap=not stream.isatty(), width=width)
 
 
 def print_json(value: Any) -> None:
     """Print strict JSON: no NaN (null) and no infinity (the word "infinite")."""
-    sys.stdout.write(json.dumps(strict(value), indent=2, allow_nan=False, ensure_ascii=False) + "\n")
+    text = json.dumps(strict(value), indent=2, allow_nan=False, ensure_ascii=False)
+    sys.stdout.write(safe_json(text) + "\n")
+
+
+def show(text: str = "", style: str = "") -> None:
+    """Print a line of the result; what would break it is written out."""
+    console().print(one_line(text), style=style or None)
+
+
+def show_lines(text: str, style: str = "") -> None:
+    """Print lines that were put together with care: names in them have been through :func:`one_line`."""
+    if style:
+        console().print(text, style=style)
+    else:  # as it is: no table is broken where the terminal ends
+        sys.stdout.write(safe_lines(text) + "\n")
+
+
+def write_data(text: str) -> None:
+    """Print a table for other programs: byte by byte into a pipe or a file, and made safe for a terminal."""
+    sys.stdout.write(safe_lines(text) if sys.stdout.isatty() else text)
 
 
 def strict(value: Any) -> Any:
@@ -42,12 +71,12 @@ def strict(value: Any) -> Any:
 
 def say(text: str) -> None:
     """Print a remark on standard error."""
-    console(stderr=True).print(text, markup=False)
+    console(stderr=True).print(one_line(text))
 
 
 def warn(text: str) -> None:
     """Print something that must not be overlooked."""
-    console(stderr=True).print(f"WARNING: {text}", style="bold red", markup=False)
+    console(stderr=True).print(one_line(f"WARNING: {text}"), style="bold red")
 
 
 @contextmanager

@@ -22,7 +22,7 @@ def predict(
     quiet: Quiet = False,
 ) -> None:
     """Predict the class of new rows, with probabilities; or the number that a regression explains."""
-    from askance.cli.output import print_json, say
+    from askance.cli.output import print_json, say, write_data
     from askance.files.kinds import PREDICTIONS
     from askance.files.targets import write_text
     from askance.workflows.prediction import predict_rows
@@ -34,6 +34,6 @@ def predict(
     if as_json:
         print_json({"rows": predictions.records(), "written": [] if out is None else [str(out)]})
     elif out is None:
-        typer.echo(predictions.to_csv(), nl=False)
+        write_data(predictions.to_csv())
     if out is not None and not quiet:
         say(f"wrote {out}")

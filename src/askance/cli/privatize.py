@@ -138,39 +138,41 @@ def _privatize_elsewhere(engine: str, study: "Study", data: Path, out: Path, ove
 
 
 def _print(study: "Study", done: "Privatized", clipped: dict[str, int]) -> None:
-    from askance.cli.output import console
+    from askance.cli.output import show
 
-    show = console().print
-    show(f"{done.release.num_rows:,} rows written to {done.release.path}", style="bold", markup=False)
+    show(f"{done.release.num_rows:,} rows written to {done.release.path}", style="bold")
     for question in study.questions:
-        show(f"\n{question.name}: {question.text}".rstrip(": "), style="bold", markup=False)
+        show()
+        show(f"{question.name}: {question.text}".rstrip(": "), style="bold")
         for name, design in question.designs.items():
-            show(f"  {name + ': ' if name else ''}{design.describe()}", markup=False)
-            show(f"  {design.guarantee}", markup=False)
+            show(f"  {name + ': ' if name else ''}{design.describe()}")
+            show(f"  {design.guarantee}")
     _print_clipped(clipped, done.release.num_rows)
-    show("\nEach person", style="bold")
-    show(f"  {study.guarantee}", markup=False)
-    show(f"  {study.guarantee.in_words()}", markup=False)
+    show()
+    show("Each person", style="bold")
+    show(f"  {study.guarantee}")
+    show(f"  {study.guarantee.in_words()}")
     if len(study.questions) > 1:
         show("  One person answers every question, so the levels of the questions add up.")
     reports = {question.name for question in study.questions}
     as_they_are = [name for name in done.release.columns if name not in reports]
     if as_they_are:
-        show(f"\nPublished as they are, without protection: {', '.join(as_they_are)}.", markup=False)
+        show()
+        show(f"Published as they are, without protection: {', '.join(as_they_are)}.")
     if done.dropped_columns:
-        show(f"Left behind, because the study does not declare them: {', '.join(done.dropped_columns)}.", markup=False)
+        show(f"Left behind, because the study does not declare them: {', '.join(done.dropped_columns)}.")
 
 
 def _print_clipped(clipped: dict[str, int], rows: int) -> None:
-    from askance.cli.output import console
+    from askance.cli.output import show
 
     if not clipped:
         return
-    show = console().print
     counts = [f"{name} {count:,} ({100 * count / rows:.3g}%)" for name, count in clipped.items() if count]
-    show("\nPublic bounds", style="bold")
+    show()
+    show("Public bounds", style="bold")
     if counts:
-        show(f"  Clipped to their bounds before they were hidden: {', '.join(counts)}.", markup=False)
+        show(f"  Clipped to their bounds before they were hidden: {', '.join(counts)}.")
     else:
         show("  Every value was within its bounds; none was clipped.")
     show("  This is for you, the owner of the data: the release does not say it.")

@@ -67,7 +67,7 @@ def ratios(
     release. The mix of a new group may be any; how the rows of a class look must be as in the bags, and a group that
     is no mixture of the classes is pointed out.
     """
-    from askance.cli.output import print_json, say, warn
+    from askance.cli.output import print_json, say, show_lines, warn
     from askance.errors import InvalidInput
     from askance.files.kinds import MODEL, PICTURES, PNG, RATIOS
     from askance.files.targets import write_text
@@ -113,7 +113,7 @@ def ratios(
             }
         )
     else:
-        typer.echo(f"{table}\n\n{fitted.diagnose()}")
+        show_lines(f"{table}\n\n{fitted.diagnose()}")
     if quiet:
         return
     for remark in remarks:

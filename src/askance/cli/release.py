@@ -149,18 +149,22 @@ def _print(
     done: "CountsRelease | MeanOperatorRelease", expected: str, book: "Ledger", out: Path, as_json: bool
 ) -> None:
     """Print what was released, and the error that was expected of every mechanism."""
-    from askance.cli.output import console, print_json, warn
+    from askance.cli.output import print_json, show, warn
 
     if as_json:
         print_json(done.to_dict() | {"written": str(out)})
         return
-    show = console().print
-    show(f"{out}: {done}", markup=False)
-    show(f"\nexpected {expected}", style="bold")
+    first, *more = str(done).split("\n")
+    show(f"{out}: {first}")
+    for line in more:
+        show(line)
+    show()
+    show(f"expected {expected}", style="bold")
     width = max(map(len, done.predicted), default=0)
     for name, error in sorted(done.predicted.items(), key=lambda item: item[1]):
-        show(f"  {name:<{width}} {error:.3g}{'  (taken)' * (name == done.mechanism)}", markup=False)
-    show(f"\n{book!r}", markup=False)
+        show(f"  {name:<{width}} {error:.3g}{'  (taken)' * (name == done.mechanism)}")
+    show()
+    show(repr(book))
     for entry in book.entries:
         if entry.release == done.digest and entry.remark:
             warn(entry.remark)

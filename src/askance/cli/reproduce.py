@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from askance.cli.options import Json, Quiet, Seed, out_option
+from askance.printing import one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -56,22 +57,24 @@ def reproduce(
 
 def _print_list(console: "Console", listed: "list[Entry]") -> None:
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(title="Figures that can be reproduced", title_justify="left", show_lines=True)
     table.add_column("name", style="bold", no_wrap=True)
     table.add_column("what it shows, and what the paper claims")
     for entry in listed:
-        table.add_row(entry.name, f"{entry.title}\n[dim]{_plain(entry.claim)}\n{_plain(entry.reference)}[/dim]")
+        table.add_row(entry.name, Text.assemble(f"{entry.title}\n", (f"{entry.claim}\n{entry.reference}", "dim")))
     console.print(table)
-    console.print("Run one with: askance reproduce NAME, all with: askance reproduce all", highlight=False)
+    console.print("Run one with: askance reproduce NAME, all with: askance reproduce all")
 
 
 def _print_outcome(console: "Console", entry: "Entry", outcome: "Outcome") -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
+    from rich.text import Text
 
-    console.print(f"[bold]{entry.name}[/bold]  {_plain(entry.title)}", highlight=False)
-    console.print(f"[dim]{_plain(entry.paper)}\nClaim: {_plain(entry.claim)}[/dim]", highlight=False)
+    console.print(Text.assemble((entry.name, "bold"), f"  {entry.title}"))
+    console.print(f"{entry.paper}\nClaim: {entry.claim}", style="dim")
     table = Table(box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
     table.add_column("quantity")
     table.add_column("published", max_width=13)
@@ -79,31 +82,25 @@ def _print_outcome(console: "Console", entry: "Entry", outcome: "Outcome") -> No
     table.add_column("simulated, numeric", justify="right", no_wrap=True)
     table.add_column("agrees", max_width=24)
     for finding in outcome.findings:
-        verdict = "[green]yes[/green]" if finding.agrees else f"[bold red]NO[/bold red]: {_plain(finding.criterion)}"
+        no = Text.assemble(("NO", "bold red"), f": {finding.criterion}")
+        verdict = Text("yes", "green") if finding.agrees else no
         table.add_row(
-            _plain(finding.quantity), _number(finding.published), _number(finding.formula), _simulated(finding), verdict
+            finding.quantity, _number(finding.published), _number(finding.formula), _simulated(finding), verdict
         )
     console.print(table)
     if outcome.note:
-        console.print(f"[dim]{_plain(outcome.note)}[/dim]", highlight=False)
+        console.print(outcome.note, style="dim")
     for path in (*outcome.plots, *outcome.data):
-        console.print(f"wrote {_plain(str(path))}", highlight=False, soft_wrap=True)
+        console.print(one_line(f"wrote {path}"), soft_wrap=True)
     console.print()
 
 
 def _number(value: float | str | None) -> str:
     if value is None:
         return ""
-    return _plain(value) if isinstance(value, str) else f"{value:.4g}"
+    return value if isinstance(value, str) else f"{value:.4g}"
 
 
 def _simulated(finding: "Finding") -> str:
     error = "" if finding.standard_error is None else f" ± {finding.standard_error:.1g}"
     return _number(finding.simulation) + error
-
-
-def _plain(text: str) -> str:
-    """Keep rich from reading [LM] or [5, -1] as its own mark-up."""
-    from rich.markup import escape
-
-    return escape(text)

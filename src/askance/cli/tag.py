@@ -22,7 +22,7 @@ def tag(
     quiet: Quiet = False,
 ) -> None:
     """Tag sentences with a tagger that was learned from counts."""
-    from askance.cli.output import print_json, say
+    from askance.cli.output import print_json, say, write_data
     from askance.files.kinds import TAGGED
     from askance.workflows.tagging import tag_sentences
 
@@ -33,6 +33,6 @@ def tag(
     if as_json:
         print_json({"sentences": tagged.records(), "written": [] if out is None else [str(out)]})
     elif out is None:
-        typer.echo(tagged.text(form), nl=False)
+        write_data(tagged.text(form))
     if out is not None and not quiet:
         say(f"wrote {out}")

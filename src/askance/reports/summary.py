@@ -9,6 +9,7 @@ import numpy as np
 
 from askance.arrays import Floats
 from askance.errors import InvalidInput
+from askance.printing import one_line
 from askance.reports.html_table import html_table
 from askance.reports.number_format import decimals_for, number, p_value
 from askance.reports.text_table import aligned
@@ -114,7 +115,7 @@ class Summary:
         table = aligned(self.heads(), self.cells()) if self.names else []
         facts = [f"{name}: {value}" for name, value in self.all_facts]
         notes = [f"Note: {note}" for note in self.notes]
-        return "\n".join([self.title, *table, *facts, *notes])
+        return "\n".join([one_line(self.title), *table, *map(one_line, [*facts, *notes])])
 
     def _repr_html_(self) -> str:
         table = (

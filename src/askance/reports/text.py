@@ -3,6 +3,7 @@
 import textwrap
 from dataclasses import replace
 
+from askance.printing import one_line
 from askance.reports.estimator_report import EstimatorReport
 from askance.reports.number_format import number
 from askance.reports.number_report import NumberReport
@@ -29,7 +30,7 @@ def report_text(report: Report | NumberReport) -> str:
         tables += ["", *_regression(report.regression, report.formula or "")]
     facts = [paragraph(f"{name}: ", text) for name, text in report.diagnostics.lines()]
     notes = [paragraph("Note: ", note) for note in report.notes]
-    return "\n".join([heading, asked, "", *designs, *_privacy(report), *tables, "", *facts, *notes])
+    return "\n".join([one_line(heading), one_line(asked), "", *designs, *_privacy(report), *tables, "", *facts, *notes])
 
 
 def _privacy(report: QuestionReport) -> list[str]:
@@ -48,12 +49,12 @@ def estimator_text(report: EstimatorReport) -> str:
     ]
     words = [] if report.guarantee is None else [paragraph("In words: ", report.guarantee.in_words())]
     again = ["", "This report is made again by", report.how_to_repeat] if report.how_to_repeat else []
-    return "\n".join([report.title, "", *headlines, str(summary), *words, *again])
+    return "\n".join([one_line(report.title), "", *headlines, str(summary), *words, *again])
 
 
 def paragraph(label: str, text: str) -> str:
     """Return a label and a text, broken into lines."""
-    return textwrap.fill(label + text, TEXT_WIDTH, subsequent_indent="  ", break_long_words=False)
+    return textwrap.fill(one_line(label + text), TEXT_WIDTH, subsequent_indent="  ", break_long_words=False)
 
 
 def _prevalence(comparison: Comparison) -> list[str]:
@@ -73,7 +74,7 @@ def _regression(comparison: Comparison, formula: str) -> list[str]:
         [*cells, *_naive(comparison, i, digits)]
         for i, (cells, digits) in enumerate(zip(summary.cells(), summary.decimals(), strict=True))
     ]
-    return [f"{summary.title}: {formula}", *aligned(heads, rows), *_naive_legend(comparison)]
+    return [one_line(f"{summary.title}: {formula}"), *aligned(heads, rows), *_naive_legend(comparison)]
 
 
 def _naive_head(comparison: Comparison) -> list[str]:

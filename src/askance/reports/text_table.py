@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from askance.printing import one_line
+
 
 def aligned(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Return the lines of a table with a rule above and below its heads and at its end.
@@ -16,6 +18,7 @@ def aligned(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     yes  12
     -------
     """
+    heads, rows = [*map(one_line, heads)], [[*map(one_line, row)] for row in rows]
     widths = [max(len(row[i]) for row in [heads, *rows]) for i in range(len(heads))]
     rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
 

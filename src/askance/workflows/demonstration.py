@@ -26,6 +26,7 @@ from askance.learning.answers.indirect_classifier import IndirectClassifier
 from askance.planning.auditing.audit_report import AuditReport
 from askance.planning.auditing.channel_audit import audit
 from askance.planning.study_plan import plan
+from askance.printing import one_line, shell_command
 from askance.releases.declarations import Covariate, Question
 from askance.releases.privatizing import privatize_file
 from askance.releases.release import Release
@@ -126,7 +127,7 @@ class DemoStudy:
         """Hide the answers, write the release, and say how private it is."""
         study = Study.read(self.study_file)
         done = privatize_file(study, self.answers, self.release_file, overwrite=True)
-        rows = f"{done.release.num_rows:,} rows in {self.release_file}"
+        rows = one_line(f"{done.release.num_rows:,} rows in {self.release_file}")
         return f"{rows}\n{study.guarantee}\n{study.guarantee.in_words()}"
 
     def audit(self) -> AuditReport:
@@ -136,7 +137,8 @@ class DemoStudy:
     def fit(self) -> "DemoResult":
         """Fit by every method, write the page about the first, and hold the estimates against the truth."""
         release = Release.read(self.release_file)
-        command = f'askance fit {self.release_file} --formula "{self.FORMULA}" --report {self.report_file}'
+        words = (self.release_file, "--formula", self.FORMULA, "--report", self.report_file)
+        command = shell_command("askance", "fit", *words)
         done = {method: analyse(release, formula=self.FORMULA, method=method, command=command) for method in METHODS}
         done[METHODS[0]].write(report=self.report_file)
         return DemoResult(

@@ -5,6 +5,7 @@ from textwrap import fill
 from typing import Any
 
 from askance.learning.records.spread_classifier import SpreadClassifier
+from askance.printing import one_line
 from askance.releases.row_reports import RowReports, read_row_reports
 from askance.reports.summary import NO_ESTIMATES
 from askance.reports.text import TEXT_WIDTH
@@ -76,6 +77,6 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         "converged": "yes" if facts["converged"] else "NO",
     }
     return [
-        fill(f"{name.replace('_', ' ').capitalize()}: {text}", TEXT_WIDTH, subsequent_indent="  ")
+        fill(one_line(f"{name.replace('_', ' ').capitalize()}: {text}"), TEXT_WIDTH, subsequent_indent="  ")
         for name, text in readable.items()
     ]

@@ -15,6 +15,7 @@ from askance.arrays import Floats
 from askance.files.kinds import PICTURES, PNG
 from askance.files.targets import written_whole
 from askance.learning.ratios.diagnosis import SHIFTED
+from askance.printing import one_line
 from askance.reports.number_format import number, p_value
 
 if TYPE_CHECKING:
@@ -104,9 +105,9 @@ class RatioTable:
                 odd = "  shifted" * (group in self.shifted)
                 lines.append(
                     (
-                        group * first,
+                        one_line(group) * first,
                         f"{rows:,}" * first,
-                        label,
+                        one_line(label),
                         number(self.ratios[i, k], 3),
                         f"{number(self.low[i, k], 3)} to {number(self.high[i, k], 3)}",
                         (p_value(self.shift_p[i]) + odd) * first if not math.isnan(self.shift_p[i]) else "",
