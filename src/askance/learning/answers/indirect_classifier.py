@@ -279,16 +279,19 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
         return class_probabilities(self.base_estimator_, X, len(self.classes_))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, design: Any = None, *, of: Of = "reports") -> float:
-        """Return an unbiased estimate of the accuracy on the hidden truth, from reports.
+        """Return an estimate of the accuracy on the hidden truth, from reports of people that ``fit`` did not see.
 
-        Its mean is the clean accuracy, so model selection needs no true label; a single estimate may leave [0, 1] when
-        reports are few or noisy. With ``of="truth"``, y are true labels, and the accuracy is measured on them.
+        Its mean is the clean accuracy (about, where there are more reports than classes), so that model selection
+        needs no true label; a single estimate may leave [0, 1] when reports are few or noisy.
+        With ``of="truth"``, y are true labels, and the accuracy is measured on them.
         """
         chosen = self._chosen(X)
         if asks_for_truth(of):
             return accuracy_on_truth(self.classes_[chosen], y, self.classes_, sample_weight)
         channel = self.channel_at_estimate_
-        return accuracy_from_reports(chosen, channel.encode_reports(y, design), channel, sample_weight)
+        # An estimated channel is off by an error of its own: what it lets be reported is not known so well.
+        sureness = self.predict_proba(X).max(axis=1) if channel is self.channel_ else None
+        return accuracy_from_reports(chosen, sureness, channel.encode_reports(y, design), channel, sample_weight)
 
     @property
     def channel_at_estimate_(self) -> Any:

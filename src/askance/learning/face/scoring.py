@@ -5,20 +5,24 @@ measures it where the truth is known. Which of the two is never guessed from the
 reports cannot tell refuses with a sentence.
 """
 
+import warnings
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from askance.arrays import Codes
+from askance.arrays import Codes, Floats
 from askance.channels.base import LabelChannel
 from askance.channels.labels.design_per_row import DesignPerRow
-from askance.errors import InvalidInput, NotAvailable
+from askance.errors import AskanceWarning, InvalidInput, NotAvailable
 from askance.learning.face.classes import class_codes
 from askance.learning.face.sample_weights import checked_weights
 from askance.statistics.frequencies import ReportCounts, counted
 
 Of = Literal["reports", "truth"]
+
+_BY_CHANCE = 1e-6  # how often proper reports of new people may be called something else: once in a million scores
+_FEWEST = 16  # rows: of fewer, not even all reported as predicted is that rare, where a channel keeps four in ten
 
 
 def asks_for_truth(of: str) -> bool:
@@ -46,16 +50,26 @@ def accuracy_on_truth(predicted: NDArray[Any], truth: Any, classes: NDArray[Any]
     return float(np.average(class_codes(classes, predicted) == known, weights=checked_weights(weights, labels)))
 
 
-def accuracy_from_reports(chosen: Codes, codes: Codes, channel: LabelChannel, weights: Any = None) -> float:
-    """Return an unbiased estimate of the accuracy on the hidden truth.
+def accuracy_from_reports(
+    chosen: Codes, sureness: Floats | None, codes: Codes, channel: LabelChannel, weights: Any = None
+) -> float:
+    """Return an estimate of the accuracy on the hidden truth, from reports of people that the model did not learn from.
 
     With R S = I for the channel's matrix S, the mean of R[predicted class, report] is the clean accuracy. It may leave
-    [0, 1] when reports are few or noisy.
+    [0, 1] when reports are few or noisy. It is unbiased where R is the only one: with as many reports as classes. With
+    more, R is that of least variance for the reports that were seen, and the estimate is consistent.
 
     Parameters
     ----------
     chosen : n places of the predicted classes among the channel's classes
+    sureness : n probabilities that a model gives to its predictions, or anything that rises with these; None where the
+        channel itself is an estimate: what it lets be reported is not looked at then
     codes : n report codes
+
+    Warns
+    -----
+    AskanceWarning
+        If the surest predictions are reported more often than the channel lets any truth be.
     """
     if len(codes) != len(chosen):
         raise InvalidInput(f"{len(chosen)} rows of features and {len(codes)} reports", "as many of both")
@@ -64,7 +78,38 @@ def accuracy_from_reports(chosen: Codes, codes: Codes, channel: LabelChannel, we
         # Anchor questions and the like say nothing about anybody: accuracy is that on the other rows.
         rows = channel.telling[codes]
         chosen, weights = chosen[rows], None if weights is None else weights[rows]
+        sureness = None if sureness is None else sureness[rows]
         codes, channel = (np.cumsum(channel.telling) - 1)[codes[rows]], channel.only_telling()
+    if sureness is not None:
+        _notice_what_no_channel_reports(chosen, sureness, codes, channel.matrix)
     counts = ReportCounts(len(codes), *counted(codes, weights, channel.matrix.shape[0]))
     unbiasing = channel.unbiasing_matrix(counts.law)
     return float(np.average(unbiasing[chosen, codes], weights=weights))
+
+
+def _notice_what_no_channel_reports(chosen: Codes, sureness: Floats, codes: Codes, matrix: Floats) -> None:
+    """Warn of true labels that are passed as reports, and of reports that a model has learned by heart.
+
+    A class has a report that it leads to most often, and no truth leads to that report more often than the largest
+    number in its row of the matrix. Whatever the truths of some rows are, chosen by features alone: their predictions
+    are reported no more often than a coin of that probability falls on heads.
+    """
+    from scipy.special import bdtrc
+
+    usual = matrix.argmax(axis=0)
+    limit, agrees = float(matrix[usual].max()), usual[chosen] == codes
+    order = np.argsort(-sureness, kind="stable")
+    sizes = [len(order) >> halvings for halvings in range(len(order).bit_length()) if len(order) >> halvings >= _FEWEST]
+    for rows in sizes:
+        seen = int(np.count_nonzero(agrees[order[:rows]]))
+        if seen and bdtrc(seen - 1, rows, limit) * len(sizes) < _BY_CHANCE:
+            warnings.warn(
+                f"{seen:,} of the {rows:,} surest predictions were reported, where the channel lets no more than "
+                f"{limit:.3g} of them be: these are true labels, or reports that the model was fitted to and knows by "
+                "heart. This score is wrong then. For true labels say score(X, y, of='truth'); scikit-learn's Pipeline "
+                "drops of= unless sklearn.set_config(enable_metadata_routing=True) and set_score_request(of=True) were "
+                "called. Else score reports that fit did not see.",
+                AskanceWarning,
+                stacklevel=4,
+            )
+            return

@@ -352,10 +352,12 @@ class SpreadClassifier(LinearClassifier):
         if features not in (None, "reports", "clean"):
             raise InvalidInput(f"features={features!r}", "'reports' or 'clean'")
         clean = truth if features is None else features == "clean"
-        chosen = self._chosen(X) if clean else self.predict_proba_reports(X).argmax(axis=1)
+        chance = self.predict_proba(X) if clean else self.predict_proba_reports(X)
+        chosen = self._chosen(X) if clean else chance.argmax(axis=1)
         if truth:
             return accuracy_on_truth(self.classes_[chosen], y, self.classes_, sample_weight)
-        return accuracy_from_reports(chosen, self._label.encode_reports(column_or_1d(y)), self._label, sample_weight)
+        codes = self._label.encode_reports(column_or_1d(y))
+        return accuracy_from_reports(chosen, chance.max(axis=1), codes, self._label, sample_weight)
 
     def score_reports(self, X: Any, y: Any) -> float:
         """Return the mean spread log-likelihood of label reports given feature reports: for comparing models."""
