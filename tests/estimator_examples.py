@@ -135,6 +135,18 @@ def count_tagger():
 
 
 @cache
+def joint_table():
+    from askance.releases import Header, Question
+
+    rng, _, truth = people(1500)
+    second = (rng.random(len(truth)) < 0.2 + 0.5 * truth).astype(int)
+    channels = {name: ask.RandomizedResponse([0, 1], epsilon=EPSILON) for name in ("y", "z")}
+    reports = {"y": channels["y"].simulate(truth, rng), "z": channels["z"].simulate(second, rng)}
+    header = Header(tuple(Question(name, channel) for name, channel in channels.items()))
+    return Example(ask.JointTable(channels).fit(reports), ask.Release.from_table(reports, header))
+
+
+@cache
 def list_experiment():
     from askance.releases import Covariate, Header, Question
 
@@ -152,6 +164,7 @@ EXAMPLES = {
     "CountTagger": count_tagger,
     "IndirectClassifier": indirect_classifier,
     "IndirectRegressor": indirect_regressor,
+    "JointTable": joint_table,
     "ListExperiment": list_experiment,
     "MeanOperatorClassifier": mean_operator_classifier,
     "Prevalence": prevalence,

@@ -153,7 +153,7 @@ def test_score_is_about_the_truth_or_refused(name):
 @every_estimator
 def test_classes_are_as_they_came(name):
     example = EXAMPLES[name]()
-    if name not in ("CountTagger", "IndirectRegressor"):
+    if name not in ("CountTagger", "IndirectRegressor", "JointTable"):  # a joint table has classes of several questions
         assert example.fitted.classes_.tolist() == [0, 1]
 
 

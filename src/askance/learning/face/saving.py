@@ -22,6 +22,7 @@ ESTIMATORS = {
     "CountTagger": "askance.learning.counting.count_tagger",
     "IndirectClassifier": "askance.learning.answers.indirect_classifier",
     "IndirectRegressor": "askance.learning.numbers.indirect_regressor",
+    "JointTable": "askance.learning.surveys.joint_table",
     "ListExperiment": "askance.learning.surveys.list_experiment",
     "MeanOperatorClassifier": "askance.learning.totals.mean_operator_classifier",
     "Prevalence": "askance.learning.answers.prevalence",

@@ -65,11 +65,14 @@ class HiddenStates:
         Logarithms of what is known of the density; minus infinity where a state is impossible.
     factors : sequence of Factor
     weights : array, n, optional
+    squares : array, n, optional
+        Sums of squared weights, where a row stands for several people; the squares of the weights otherwise.
     """
 
     known: Floats
     factors: Sequence[Factor]
     weights: Floats | None = None
+    squares: Floats | None = None
 
     @cached_property
     def blocks(self) -> list[slice]:
@@ -108,5 +111,7 @@ class HiddenStates:
     def spread_of_scores(self, theta: Floats) -> Floats:
         """The sum of squared scores, each times its squared weight: what a sandwich has in the middle."""
         scores = self.rows(theta).scores
-        scores = scores if self.weights is None else scores * self.weights[:, None]
-        return np.asarray(scores.T @ scores)
+        squares = self.squares
+        if squares is None:
+            squares = np.ones(len(scores)) if self.weights is None else self.weights**2
+        return np.asarray((scores * squares[:, None]).T @ scores)

@@ -39,10 +39,20 @@ class SurveyEstimator(Estimator):
         )
 
     def _keep_parameters(
-        self, fit: SurveyFit, names: Sequence[str], back: Floats, profiled: Sequence[int], intervals: Any
+        self,
+        fit: SurveyFit,
+        names: Sequence[str],
+        back: Floats,
+        profiled: Sequence[int],
+        intervals: Any,
+        shift: Floats | None = None,
     ) -> None:
-        """Keep a fit in the units of the covariates; ``profiled`` are the parameters whose intervals matter."""
-        self.parameters_ = back @ fit.theta
+        """Keep a fit in the units of the covariates: ``back @ theta + shift``.
+
+        ``profiled`` are the parameters whose intervals matter.
+        """
+        moved = np.zeros(len(back)) if shift is None else shift
+        self.parameters_ = back @ fit.theta + moved
         self.parameter_names_ = tuple(names)
         self.covariance_ = back @ fit.covariance @ back.T
         self.log_likelihood_ = float(fit.likelihood(fit.theta).value)
@@ -52,8 +62,10 @@ class SurveyEstimator(Estimator):
         self.profiles_ = {}
         errors = np.sqrt(np.maximum(np.diag(fit.covariance), 0.0))[list(profiled)]
         if wants_profiles(intervals, fit, errors):
-            found = fit.profiles([back[place] for place in profiled])
-            self.profiles_ = {names[place]: _kept(curve) for place, curve in zip(profiled, found, strict=True)}
+            found = fit.profiles([back[place] for place in profiled], [-moved[place] for place in profiled])
+            self.profiles_ = {
+                names[place]: kept_profile(curve, moved[place]) for place, curve in zip(profiled, found, strict=True)
+            }
 
     def _parameter_table(
         self, title: str, level: float, facts: tuple[tuple[str, str], ...], rows: Sequence[int]
@@ -67,22 +79,24 @@ class SurveyEstimator(Estimator):
         values = wald.values.copy()
         for row, name in enumerate(names):
             if name in self.profiles_:
-                curve = _opened(self.profiles_[name])
+                curve = opened_profile(self.profiles_[name])
                 values[row, 2:] = np.nan, curve.p_value(), *curve.interval(level)
         how = "profile likelihood" if self.profiles_ else "estimate and standard error"
         told = (*facts, ("intervals by", how), ("log-likelihood", f"{self.log_likelihood_:.4f}"))
         return Summary(title, names, values, level, told, self.notes_, self.privacy_statement_)
 
 
-def _kept(curve: Profile) -> dict[str, Any]:
+def kept_profile(curve: Profile, shift: float = 0.0) -> dict[str, Any]:
+    """Return a profile as a fitted model keeps it, all values moved by a shift."""
     return {
-        "estimate": curve.estimate,
-        "values": curve.values,
+        "estimate": curve.estimate + shift,
+        "values": curve.values + shift,
         "roots": curve.roots,
         "null_root": curve.null_root,
         "limits": curve.limits,
     }
 
 
-def _opened(kept: dict[str, Any]) -> Profile:
+def opened_profile(kept: dict[str, Any]) -> Profile:
+    """Return the profile that a fitted model kept."""
     return Profile(kept["estimate"], kept["values"], kept["roots"], kept["null_root"], tuple(kept["limits"]))

@@ -65,8 +65,8 @@ class SurveyFit:
         """The estimates."""
         return self.solution.theta
 
-    def profiles(self, directions: Sequence[Floats]) -> list[Profile]:
-        """Return the profile of the objective along some directions, each null being zero."""
+    def profiles(self, directions: Sequence[Floats], nulls: Sequence[float] | None = None) -> list[Profile]:
+        """Return the profile of the objective along some directions, each null being zero if not given."""
 
         def nearly_free(theta: Floats) -> Local:
             return _with_penalty(self.likelihood, replace(self.penalty, weight=_NEXT_TO_NOTHING))(theta)
@@ -77,7 +77,7 @@ class SurveyFit:
             self._ratio_scale if self.scores else None,
             nearly_free if self.penalised else None,
         )
-        return search.all_profiles(self.solution, directions)[1]
+        return search.all_profiles(self.solution, directions, nulls)[1]
 
     def _ratio_scale(self, theta: Floats, direction: Floats) -> float:
         if self.scores is None:

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from askance.arrays import Floats, Integers
 from askance.channels.alphabet import listed
+from askance.channels.base import LabelChannel
 from askance.channels.labels.finite import Identity
 from askance.engines.local.engine import LocalEngine
 from askance.errors import InvalidInput
@@ -89,8 +90,13 @@ class SurveyTable:
             raise InvalidInput(f"no items= for the counts {name!r}, which are no question", "items= how many there are")
         return int(max(asked.label_channel.classes))
 
-    def questions(self, names: Sequence[str]) -> list[Question]:
-        """The questions of some names; all of them if none are named."""
+    def hidden(self, names: Sequence[str] | None) -> tuple[dict[str, LabelChannel], dict[str, Any]]:
+        """The channels of some questions, and the designs of their rows; of all with choices if none are named."""
+        chosen = self._questions(names or ())
+        designs = {q.name: self.table[q.design_column] for q in chosen if q.design_column}
+        return {question.name: question.label_channel for question in chosen}, designs
+
+    def _questions(self, names: Sequence[str]) -> list[Question]:
         chosen = [self.release.question(name) for name in names] or list(self.release.header.questions)
         hidden = [question.name for question in chosen if question.hides_numbers]
         if hidden:

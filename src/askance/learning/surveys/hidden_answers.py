@@ -1,0 +1,169 @@
+"""Reports about several hidden answers of the same people, and several reports about one answer."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from askance.arrays import Floats, Integers
+from askance.channels.alphabet import Label, listed
+from askance.channels.base import LabelChannel
+from askance.channels.guarantee import Guarantee
+from askance.channels.labels.design_per_row import DesignPerRow
+from askance.errors import InvalidInput
+from askance.releases.header import whole_person
+
+MOST_STATES = 1024  # of all answers together: ten questions of yes or no; more have fewer than a person for each
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenAnswer:
+    """One hidden answer of every person, and the reports about it.
+
+    Parameters
+    ----------
+    name : str
+    channels : tuple of finite channels
+        One for each report about it.
+    codes : tuple of arrays, n
+        The reports, as rows of the channels' matrices.
+    """
+
+    name: str
+    channels: tuple[LabelChannel, ...]
+    codes: tuple[Integers, ...]
+
+    @property
+    def classes(self) -> tuple[Label, ...]:
+        """The possible answers."""
+        return self.channels[0].classes
+
+    @cached_property
+    def log_likelihood(self) -> Floats:
+        """log P(all reports of person i | answer k), n x classes."""
+        with np.errstate(divide="ignore"):
+            parts = [np.log(c.matrix)[codes] for c, codes in zip(self.channels, self.codes, strict=True)]
+        return np.asarray(sum(parts))
+
+    @cached_property
+    def unbiased(self) -> Floats:
+        """Numbers whose mean given the answer is its indicator, n x classes: of several reports the average."""
+        parts = []
+        for channel, codes in zip(self.channels, self.codes, strict=True):
+            counts = np.bincount(codes, minlength=channel.matrix.shape[0]) + 0.5  # none is impossible
+            parts.append(channel.unbiasing_matrix(counts / counts.sum()).T[codes])
+        return np.asarray(np.mean(parts, axis=0))
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What all reports about this answer give away together."""
+        if len(set(map(str, self.channels))) == 1:
+            return self.channels[0].guarantee.repeated(len(self.channels))
+        worst = whole_person(channel.guarantee for channel in self.channels)
+        return Guarantee(worst.epsilon, worst.delta, f"one answer, reported {len(self.channels)} times")
+
+
+def hidden_answers(
+    channels: Any, reports: Any, same: Mapping[str, Sequence[str]] | None = None, design: Any = None
+) -> list[HiddenAnswer]:
+    """Read reports about one or more hidden answers.
+
+    Parameters
+    ----------
+    channels : mapping from a column's name to its channel
+        A mapping of named designs instead of a channel is a design for each row.
+    reports : data frame or mapping of columns
+    same : mapping from an answer's name to columns, optional
+        Columns that are reports about the same answer. The others are about an answer each, of the column's name.
+    design : mapping from a column's name to the designs of its rows, optional
+    """
+    if not isinstance(channels, Mapping) or not channels:
+        raise InvalidInput(
+            f"channels={channels!r}", "a channel for each column of reports, such as {'cheated': Warner(0.8)}"
+        )
+    designs = design or {}
+    columns = {name: _read(name, channel, reports, designs.get(name)) for name, channel in channels.items()}
+    lengths = {name: len(codes) for name, (_, codes) in columns.items()}
+    if len(set(lengths.values())) != 1 or not min(lengths.values()):
+        raise InvalidInput(f"columns of {listed(list(lengths.values()))} reports", "one report of each person in each")
+    groups = _groups(list(channels), same or {})
+    found = []
+    for name, members in groups.items():
+        used = [columns[member] for member in members]
+        answer = HiddenAnswer(name, tuple(channel for channel, _ in used), tuple(codes for _, codes in used))
+        others = zip(members, used, strict=True)
+        strangers = [member for member, (channel, _) in others if channel.classes != answer.classes]
+        if strangers:
+            raise InvalidInput(
+                f"the reports {listed(strangers)} about {name!r} with other classes than {members[0]!r}",
+                f"the same classes, {listed(answer.classes)}",
+            )
+        found.append(answer)
+    states = int(np.prod([len(answer.classes) for answer in found]))
+    if states > MOST_STATES:
+        raise InvalidInput(
+            f"{len(found)} hidden answers with {states:,} combinations",
+            f"at most {MOST_STATES:,}",
+            "Choose fewer questions, or merge classes.",
+        )
+    return found
+
+
+def guarantee_of(answers: Sequence[HiddenAnswer]) -> Guarantee:
+    """What all reports of one person give away together."""
+    return whole_person(answer.guarantee for answer in answers)
+
+
+def joint_log_likelihood(answers: Sequence[HiddenAnswer]) -> Floats:
+    """log P(all reports | answers), n x combinations; the last answer changes fastest."""
+    total = answers[0].log_likelihood
+    for answer in answers[1:]:
+        total = (total[:, :, None] + answer.log_likelihood[:, None, :]).reshape(len(total), -1)
+    return total
+
+
+def joint_unbiased(answers: Sequence[HiddenAnswer]) -> Floats:
+    """Numbers whose mean given the answers is the indicator of their combination: Kronecker's product by row."""
+    total = answers[0].unbiased
+    for answer in answers[1:]:
+        total = (total[:, :, None] * answer.unbiased[:, None, :]).reshape(len(total), -1)
+    return total
+
+
+def combinations(answers: Sequence[HiddenAnswer]) -> Integers:
+    """Which class each answer has in every combination, combinations x answers."""
+    return np.indices([len(answer.classes) for answer in answers]).reshape(len(answers), -1).T
+
+
+def _read(name: Any, channel: Any, reports: Any, design: Any) -> tuple[LabelChannel, Integers]:
+    known = DesignPerRow(channel) if isinstance(channel, Mapping) else channel
+    if not isinstance(known, LabelChannel):
+        raise InvalidInput(f"the channel of {name!r} is {channel!r}", "a finite channel such as Warner(0.8)")
+    try:
+        column = reports[name]
+    except (KeyError, IndexError, TypeError, ValueError):
+        raise InvalidInput(
+            f"reports without a column {name!r}", "a data frame or mapping with a column for each channel"
+        ) from None
+    try:
+        return known, known.encode_reports(column, design).astype(np.int64)
+    except InvalidInput as problem:
+        raise InvalidInput(f"in the column {name!r}: {problem}") from None
+
+
+def _groups(columns: list[str], same: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """The columns of each answer, in the order of the first of them."""
+    taken: dict[str, str] = {}
+    for answer, members in same.items():
+        for member in [members] if isinstance(members, str) else members:
+            if member not in columns or member in taken:
+                raise InvalidInput(
+                    f"{member!r} among the reports about {answer!r}", f"columns among {listed(columns)}, each once"
+                )
+            taken[member] = answer
+    groups: dict[str, list[str]] = {}
+    for column in columns:
+        groups.setdefault(taken.get(column, column), []).append(column)
+    return groups

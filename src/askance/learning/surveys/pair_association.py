@@ -1,0 +1,109 @@
+"""How two hidden answers go together: odds ratios with profile intervals, correlation, a test of independence."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import gammaincc
+
+from askance.arrays import Floats, Integers
+from askance.channels.alphabet import Label
+from askance.learning.surveys.hidden_answers import HiddenAnswer, combinations, joint_log_likelihood
+from askance.learning.surveys.hidden_states import HiddenStates
+from askance.learning.surveys.state_factors import LogLinear
+from askance.learning.surveys.survey_fit import fit_survey
+from askance.solvers.log_f import LogF
+from askance.solvers.profile_likelihood import Profile
+from askance.solvers.simplex import mixture_proportions
+
+
+class Patterns(NamedTuple):
+    """Different rows of reports, how often each occurs, and the sum of squared weights behind it."""
+
+    log_likelihood: Floats
+    weight: Floats
+    squares: Floats
+
+    @classmethod
+    def of(cls, log_likelihood: Floats, weights: Floats | None) -> "Patterns":
+        """Count rows that are alike."""
+        rows, place = np.unique(log_likelihood, axis=0, return_inverse=True)
+        heft = np.ones(len(log_likelihood)) if weights is None else weights
+        place = place.ravel()
+        sums = [np.asarray(np.bincount(place, numbers), dtype=np.float64) for numbers in (heft, heft**2)]
+        return cls(rows, *sums)
+
+    def proportions(self) -> Floats:
+        """The most likely proportions of the combinations."""
+        return mixture_proportions(np.exp(self.log_likelihood), self.weight)
+
+    def value(self, proportions: Floats) -> float:
+        """The log-likelihood of proportions."""
+        return float(self.weight @ np.log(np.exp(self.log_likelihood) @ proportions))
+
+
+class Association(NamedTuple):
+    """How two answers go together.
+
+    ``odds`` has a profile for the logarithm of the odds ratio of each pair of classes against the first ones;
+    ``p_value`` is that of independence, by likelihood ratio.
+    """
+
+    pairs: list[tuple[Label, Label]]
+    estimates: Floats
+    errors: Floats
+    odds: list[Profile]
+    p_value: float
+
+
+def association(first: HiddenAnswer, second: HiddenAnswer, weights: Floats | None) -> Association:
+    """Measure how two hidden answers go together."""
+    answers = [first, second]
+    patterns = Patterns.of(joint_log_likelihood(answers), weights)
+    states = combinations(answers)
+    features, places = _features(states, [len(answer.classes) for answer in answers])
+    rows = len(patterns.weight)
+    states_of_rows = np.broadcast_to(np.arange(len(states)), (rows, len(states)))
+    law = LogLinear(
+        np.broadcast_to(features, (rows, 1, *features.shape)), np.zeros_like(states_of_rows), states_of_rows
+    )
+    likelihood = HiddenStates(patterns.log_likelihood, [law], patterns.weight, patterns.squares)
+    start = np.zeros(features.shape[1])
+    # Margins have wide penalties: odds ratios are what is asked for.
+    scale = np.full(len(start), 0.5)
+    scale[places] = 1.0
+    fit = fit_survey(likelihood, [start], LogF(np.zeros((1, len(start))), scale), weighted=weights is not None)
+    directions = np.eye(len(start))[places]
+    odds = fit.profiles(list(directions))
+    errors = np.sqrt(np.maximum(np.diag(fit.covariance), 0.0))[places]
+    labels = [(a, b) for a in first.classes[1:] for b in second.classes[1:]]
+    return Association(labels, fit.theta[places], errors, odds, _independence(answers, patterns, weights))
+
+
+def _features(states: Integers, sizes: Sequence[int]) -> tuple[Floats, list[int]]:
+    """Indicators of each answer's classes but the first, and of pairs of them; and where the pairs are."""
+    first, second = (np.eye(size)[states[:, number]][:, 1:] for number, size in enumerate(sizes))
+    pairs = (first[:, :, None] * second[:, None, :]).reshape(len(states), -1)
+    features = np.hstack([first, second, pairs])
+    return features, list(range(features.shape[1] - pairs.shape[1], features.shape[1]))
+
+
+def _independence(answers: Sequence[HiddenAnswer], patterns: Patterns, weights: Floats | None) -> float:
+    """P-value of independence: answers that are independent have reports that are, so margins suffice."""
+    alone = [Patterns.of(answer.log_likelihood, weights) for answer in answers]
+    apart = sum(part.value(part.proportions()) for part in alone)
+    ratio = 2 * max(patterns.value(patterns.proportions()) - apart, 0.0)
+    # Weighted rows tell as much as fewer equal ones would: the ratio is that of so many.
+    ratio *= float(patterns.weight.sum() / patterns.squares.sum())
+    free = int(np.prod([len(answer.classes) - 1 for answer in answers]))
+    return float(gammaincc(free / 2, ratio / 2))
+
+
+def correlation(table: Floats) -> tuple[float, Floats]:
+    """The correlation of two yes-or-no answers from their 2 x 2 table, and its derivative by the four cells."""
+    a, b = float(table[1].sum()), float(table[:, 1].sum())
+    spread = np.sqrt(max(a * (1 - a) * b * (1 - b), np.finfo(float).tiny))
+    r = (float(table[1, 1]) - a * b) / spread
+    by_a = -b / spread - r * (1 - 2 * a) / (2 * max(a * (1 - a), np.finfo(float).tiny))
+    by_b = -a / spread - r * (1 - 2 * b) / (2 * max(b * (1 - b), np.finfo(float).tiny))
+    return r, np.array([0.0, by_b, by_a, by_a + by_b + 1 / spread])
