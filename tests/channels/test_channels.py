@@ -149,7 +149,10 @@ def brute_force_epsilon(channel):
 @EVERY
 def test_epsilon_is_the_worst_ratio_of_counts(channel):
     exact = brute_force_epsilon(channel)
-    assert channel.guarantee.epsilon == pytest.approx(exact, rel=1e-15, abs=1e-16)
+    if channel.kind in ("cheaters", "random-answers"):  # what others do does not protect somebody who complies
+        assert exact <= channel.guarantee.epsilon == channel.device.guarantee.epsilon
+    else:
+        assert channel.guarantee.epsilon == pytest.approx(exact, rel=1e-15, abs=1e-16)
     assert channel.guarantee.delta == 0
 
 

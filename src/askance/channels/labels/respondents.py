@@ -88,6 +88,11 @@ class _WithShare(_AroundADesign):
         own = {self.own_name: self.share} if isinstance(self.share, Unknown) else {}
         return joined_unknowns([self.device.unknowns, own])  # type: ignore[list-item]
 
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """That of the device: what others do with their coins does not protect somebody who is known to comply."""
+        return replace(super().guarantee, epsilon=self.device.guarantee.epsilon)
+
     @abstractmethod
     def own_law(self) -> Floats:
         """The law of the reports of those who do something of their own."""
