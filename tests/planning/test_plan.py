@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import askance as ask
-from askance.planning.study_plan import covariance_per_respondent
+from askance.planning.quantities.proportions import covariance_per_respondent
 
 DESIGNS = [
     (ask.Warner(0.8), [0.7, 0.3]),
@@ -131,8 +131,8 @@ class TestComparing:
 @pytest.mark.parametrize(
     ("channels", "options", "message"),
     [
-        (ask.Warner(0.8), {}, "exactly one of the two"),
-        (ask.Warner(0.8), {"n": 100, "margin": 0.1}, "exactly one of the two"),
+        (ask.Warner(0.8), {}, "neither n, margin nor power"),
+        (ask.Warner(0.8), {"n": 100, "margin": 0.1}, "smallest epsilon"),
         (ask.Warner(0.8), {"n": 0}, "1 or more"),
         (ask.Warner(0.8), {"n": 12.5}, "1 or more"),
         (ask.Warner(0.8), {"margin": 3}, "half-width"),
@@ -145,7 +145,7 @@ class TestComparing:
         (ask.Warner(0.8), {"n": 10, "prevalence": "many"}, "sum to 1"),
         ([], {"n": 10}, "no designs"),
         ("warner", {"n": 10}, "a finite channel"),
-        ([ask.Warner(0.8), ask.Warner(0.8, ("a", "b"))], {"n": 10}, "the same classes"),
+        ([ask.Warner(0.8), ask.Warner(0.8, ("a", "b"))], {"n": 10}, "the answers 'no', 'yes'"),
         (ask.DesignPerRow({"a": ask.Warner(0.8)}), {"n": 10}, "one by one"),
     ],
 )

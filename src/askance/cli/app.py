@@ -17,6 +17,7 @@ from askance.cli.demo import demo
 from askance.cli.fit import fit
 from askance.cli.ledger import ledger
 from askance.cli.options import canonical_name
+from askance.cli.plan import plan
 from askance.cli.predict import predict
 from askance.cli.privatize import privatize
 from askance.cli.ratios import ratios
@@ -48,9 +49,12 @@ app = typer.Typer(
 )
 for command in (demo, privatize, fit, predict, ratios, tag, audit, reproduce):
     app.command()(command)
-for group in (release, ledger):
+for group in (plan, release, ledger):
     app.add_typer(group)
-for registered in [*app.registered_commands, *release.registered_commands, *ledger.registered_commands]:
+for registered in [
+    *app.registered_commands,
+    *(command for group in (plan, release, ledger) for command in group.registered_commands),
+]:
     registered.help = unwrapped(registered.callback.__doc__ or "")
 
 

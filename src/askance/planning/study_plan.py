@@ -1,44 +1,21 @@
-"""How precise a study will be, before anybody is asked.
-
-With report law q = S p, the unbiased proportions R q-hat have covariance R (diag q - q q') R' / n: the formula
-that the estimator uses afterwards. A plan therefore cannot promise what the fit does not keep.
-"""
+"""How precise a study will be, before anybody is asked; or how many it takes, or how little privacy it costs."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
-from askance.arrays import Floats
-from askance.channels.alphabet import Label, listed
-from askance.channels.labels.finite import FiniteLaw, refuse_other_classes
-from askance.errors import InvalidInput, Unidentifiable
-from askance.reports.text_table import aligned
+from askance.errors import InvalidInput
+from askance.planning.plan_search import smallest_epsilon, smallest_n
+from askance.planning.plan_words import plan_table, plan_text
+from askance.planning.quantities.base import Quantity
+from askance.planning.quantities.proportions import Proportions
+from askance.planning.simulated_check import SimulatedCheck, check_by_simulation
 
-_NEVER = 1e-12  # the probability that stands for that of a report which does not occur
 _RATHER = 1 + 1e-9  # by how much a design must be better than another: rounding makes equal ones differ by less
-_SUM_TOLERANCE = 1e-6  # of expected proportions, which people write with a few digits
-
-
-def covariance_per_respondent(channel: FiniteLaw, proportions: Floats) -> Floats:
-    """Return the covariance of the estimated proportions, times n, classes x classes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from askance import Warner
-    >>> from askance.planning.study_plan import covariance_per_respondent
-    >>> covariance_per_respondent(Warner(0.8), np.array([0.7, 0.3])).round(4)
-    array([[ 0.6544, -0.6544],
-           [-0.6544,  0.6544]])
-    """
-    law = channel.matrix @ proportions
-    # A report that never occurs under these proportions has no say in which unbiasing matrix is best.
-    unbiasing = channel.unbiasing_matrix(np.maximum(law, _NEVER))
-    covariance: Floats = unbiasing @ (np.diag(law) - np.outer(law, law)) @ unbiasing.T
-    return covariance
 
 
 @dataclass(frozen=True)
@@ -48,38 +25,46 @@ class PlannedDesign:
     Parameters
     ----------
     name : str
-    channel : finite channel
+    channel : finite channel, or what else can be planned with
     n : int
         Respondents.
-    std_errors, margins : tuple of float
-        Standard error and half-width of the interval, for each class, with n respondents.
+    std_errors, margins, powers : tuple of float
+        For each value: its standard error, the half-width of its interval, and the probability that its test rejects.
     worth : float
-        How many directly asked people one respondent is worth (in variance, over all classes).
+        How many directly asked people one respondent is worth (in variance, over all values).
     beaten_by : str, optional
         A design that is more precise and no less private.
+    simulated : SimulatedCheck, optional
+        What simulated studies found, if that was asked for.
     """
 
     name: str
-    channel: FiniteLaw
+    channel: Any
     n: int
     std_errors: tuple[float, ...]
     margins: tuple[float, ...]
     worth: float
+    powers: tuple[float, ...] = ()
     beaten_by: str | None = None
+    simulated: SimulatedCheck | None = None
 
     @property
     def epsilon(self) -> float:
         """The exact privacy level."""
-        return self.channel.guarantee.epsilon
+        return float(self.channel.guarantee.epsilon)
 
     @property
     def margin(self) -> float:
         """The widest of the margins."""
         return max(self.margins)
 
-    def to_dict(self, classes: Sequence[Label]) -> dict[str, Any]:
+    @property
+    def power(self) -> float:
+        """The least of the powers."""
+        return min(self.powers)
+
+    def to_dict(self, names: Sequence[str]) -> dict[str, Any]:
         """Return a JSON-able mapping."""
-        names = [str(label) for label in classes]
         return {
             "name": self.name,
             "channel": self.channel.to_spec(),
@@ -87,14 +72,16 @@ class PlannedDesign:
             "n": self.n,
             "std_errors": dict(zip(names, self.std_errors, strict=True)),
             "margins": dict(zip(names, self.margins, strict=True)),
+            "powers": dict(zip(names, self.powers, strict=True)),
             "worth": self.worth,
             "beaten_by": self.beaten_by,
+            "simulated": None if self.simulated is None else self.simulated.to_dict(),
         }
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Designs compared for one population; print it, or read ``recommended``.
+    """Designs compared for one quantity; print it, or read ``recommended``.
 
     Parameters
     ----------
@@ -102,27 +89,22 @@ class Plan:
         In the order they were given.
     recommended : PlannedDesign
         The most precise within the privacy budget.
-    proportions : tuple of float
-        The population that was assumed.
+    quantity : Quantity
+        What is to be found out, and what was assumed.
     level : float
-        Confidence level of the intervals.
+        Confidence level of the intervals, and one less the size of the tests.
     wanted : str
-        What was fixed: the number of respondents or the margin.
+        What was fixed: the number of respondents, the margin, the power, or two of them.
     epsilon : float
         The privacy budget: no design with a larger level is recommended.
     """
 
     designs: tuple[PlannedDesign, ...]
     recommended: PlannedDesign
-    proportions: tuple[float, ...]
+    quantity: Quantity
     level: float
     wanted: str
     epsilon: float
-
-    @property
-    def classes(self) -> tuple[Label, ...]:
-        """The possible answers."""
-        return self.designs[0].channel.classes
 
     def __getitem__(self, name: str) -> PlannedDesign:
         for design in self.designs:
@@ -130,86 +112,91 @@ class Plan:
                 return design
         raise KeyError(name)
 
+    @property
+    def equals(self) -> tuple[str, ...]:
+        """Other designs that are as precise as the recommended one, at a level that is not larger."""
+        best = self.recommended
+        return tuple(
+            design.name
+            for design in self.designs
+            if design is not best and design.epsilon <= best.epsilon * _RATHER and design.worth * _RATHER >= best.worth
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-able mapping; an infinite epsilon is written as the string "infinite"."""
+        names = self.quantity.names
         return {
-            "classes": list(self.classes),
-            "proportions": list(self.proportions),
+            "quantity": type(self.quantity).__name__,
+            "assumption": self.quantity.assumption(),
+            "values": dict(zip(names, self.quantity.values.tolist(), strict=True)),
             "level": self.level,
             "wanted": self.wanted,
             "epsilon": "infinite" if math.isinf(self.epsilon) else self.epsilon,
-            "designs": [design.to_dict(self.classes) for design in self.designs],
+            "designs": [design.to_dict(names) for design in self.designs],
             "recommended": self.recommended.name,
+            "text": self.text(),
         }
 
     def __str__(self) -> str:
-        population = ", ".join(
-            f"{100 * share:.4g}% {label}" for label, share in zip(self.classes, self.proportions, strict=True)
-        )
-        heads = ["design", "epsilon", "respondents", "std. error", "margin", "worth"]
-        rows = [
-            [
-                design.name,
-                "none" if math.isinf(design.epsilon) else f"{design.epsilon:.4g}",
-                f"{design.n:,}",
-                f"{max(design.std_errors):.4f}",
-                f"±{design.margin:.4f}",
-                f"{design.worth:.3f}",
-            ]
-            for design in self.designs
-        ]
-        return "\n".join(
-            [
-                f"Plan for {self.wanted}, {100 * self.level:g}% intervals, if the truth is {population}",
-                *aligned(heads, rows),
-                'worth: directly asked people that one respondent stands for; epsilon "none": no guarantee.',
-                *self._advice(),
-            ]
-        )
+        return plan_table(self)
 
-    def _advice(self) -> list[str]:
-        if len(self.designs) == 1:
-            return [str(self.recommended.channel.guarantee)]
-        beaten = [
-            f"{design.name} is beaten by {design.beaten_by}: more precise, and no less private."
-            for design in self.designs
-            if design.beaten_by
-        ]
-        if math.isinf(self.recommended.epsilon):
-            return [*beaten, f"Most precise: {self.recommended.name}; none of these designs gives privacy."]
-        return [
-            *beaten,
-            f"Recommended: {self.recommended.name}, the most precise with epsilon at most {self.epsilon:.4g}.",
-        ]
+    def text(self) -> str:
+        """Return paragraphs that an ethics board, or a grant, could quote."""
+        return plan_text(self)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw how the margin falls with the number of respondents, for every design."""
+        from askance.planning.plan_plot import plot_plan
+
+        return plot_plan(self, ax)
+
+    def curve(self, name: str, respondents: Sequence[int]) -> list[float]:
+        """Return the widest margin of a design for several numbers of respondents."""
+        errors = self.quantity.standard_errors(self[name].channel)
+        reach = self.quantity.reach(self.level)
+        return [float(reach * errors(n).max()) for n in respondents]
 
 
 def plan(
-    channels: FiniteLaw | Mapping[str, FiniteLaw] | Sequence[FiniteLaw],
-    prevalence: float | Sequence[float] | Mapping[Any, float] | None = None,
+    channels: Any = None,
+    prevalence: Any = None,
     *,
     n: int | None = None,
     margin: float | None = None,
+    power: float | None = None,
     level: float = 0.95,
     epsilon: float | None = None,
+    check: int = 0,
+    seed: int = 0,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Plan:
-    """Say how precisely proportions will be known from n reports, or how many reports a precision needs.
+    """Say how precise a study with n respondents will be, how many it takes, or how small an epsilon will do.
 
     Parameters
     ----------
-    channels : finite channel, or several (a list, or a mapping from names)
-        The designs to compare; all with the same classes.
-    prevalence : float, sequence or mapping, optional
-        The expected proportions: that of the second of two classes, or one for each class. Equal
-        proportions if not given, which is cautious.
+    channels : channel, several (a list, or a mapping from names), or None
+        The designs to compare. None: all that this package has for the quantity, each at exactly ``epsilon``; or, if n
+        is given together with a margin or a power, each at the smallest epsilon that reaches it.
+    prevalence : Quantity, or expected proportions
+        What is to be found out: :class:`~askance.planning.Proportions` (a number, a sequence or a mapping stand for
+        it; equal proportions if not given, which is cautious), ``Difference``, ``Coefficients``, ``PredictorEffect``,
+        ``Mean``, ``RowCoefficients``, ``TotalsCoefficients`` or ``ClassRatios``.
     n : int, optional
-        Respondents; gives the margin.
+        Respondents; gives margin and power.
     margin : float, optional
-        The wanted half-width of the widest interval; gives n. Give n or margin, not both.
+        The wanted half-width of the widest interval; gives n.
+    power : float, optional
+        The wanted probability that the test of every value rejects; gives n.
     level : float
-        Confidence level.
+        Confidence level; tests have size 1 - level.
     epsilon : float, optional
         The privacy budget. The recommended design is the most precise of those within it; if not
         given, of those that give any guarantee.
+    check : int
+        How many studies to simulate for each design, to compare with what is planned; 0 for none.
+    seed : int
+        Of these simulations.
+    progress : function of how many simulations are done, and of how many
 
     Examples
     --------
@@ -219,56 +206,99 @@ def plan(
     ([2794, 2231], 'ForcedResponse(p_no=0.1667, p_yes=0.1667)')
     >>> ask.plan(ask.Warner(0.8), prevalence=0.3, n=2794).recommended.margin <= 0.03
     True
+    >>> smallest = ask.plan(None, 0.3, n=5000, margin=0.05)
+    >>> round(smallest.recommended.epsilon, 2)
+    0.57
     """
-    from scipy.special import ndtri
-
-    named = _named(channels)
-    classes = next(iter(named.values())).classes
-    proportions = _proportions(prevalence, classes)
-    _check_wish(n, margin, level, epsilon)
-    reach = float(ndtri(0.5 + level / 2))
-    designs = _compared([_planned(name, channel, proportions, n, margin, reach) for name, channel in named.items()])
+    _check_wish(n, margin, power, level, epsilon)
+    solve_epsilon = n is not None and (margin is not None or power is not None)
+    quantity, named = _asked(channels, prevalence, epsilon, solve_epsilon)
+    _check_margin(margin, quantity)
+    target = _Target(quantity, level, margin, power)
+    if solve_epsilon:
+        named = smallest_epsilon(quantity, lambda design: target.reached(design, float(n or 1)), epsilon)
+    designs = _compared([_planned(name, design, target, n) for name, design in named.items()])
+    if check:
+        rng, total, done = np.random.default_rng(seed), check * len(designs), iter(range(1, check * len(designs) + 1))
+        designs = [
+            replace(
+                design,
+                simulated=check_by_simulation(
+                    quantity, design.channel, design.n, level, check, rng, lambda: progress(next(done), total)
+                ),
+            )
+            for design in designs
+        ]
     budget = _budget(designs, epsilon)
-    within = [design for design in designs if design.epsilon <= budget]
+    within = [design for design in designs if design.epsilon <= budget * _RATHER]
     if not within:
         raise InvalidInput(
             f"no design has an epsilon of at most {budget:g}",
             f"a budget of at least {min(design.epsilon for design in designs):.4g}, or more private designs",
         )
-    recommended = max(within, key=lambda design: (design.worth, -design.epsilon))
-    wanted = f"{n:,} respondents" if n is not None else f"a margin of ±{margin:g}"
-    return Plan(
-        tuple(designs),
-        recommended,
-        tuple(proportions.tolist()),
-        level,
-        wanted,
-        budget,
+    if solve_epsilon:
+        recommended = min(within, key=lambda design: round(design.epsilon, 9))
+    else:
+        recommended = max(within, key=lambda design: (round(design.worth, 9), -round(design.epsilon, 9)))
+    return Plan(tuple(designs), recommended, quantity, level, _wanted(n, margin, power), budget)
+
+
+@dataclass(frozen=True)
+class _Target:
+    """What a design has to reach."""
+
+    quantity: Quantity
+    level: float
+    margin: float | None
+    power: float | None
+
+    def powers(self, errors: Any) -> Any:
+        """The probability that each test rejects, by the normal law of the estimate."""
+        size = float(ndtri(0.5 + self.level / 2))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shift = np.abs(self.quantity.values - self.quantity.null) / errors
+        shift = np.nan_to_num(shift, nan=0.0, posinf=1e9)
+        return ndtr(shift - size) + ndtr(-shift - size)
+
+    def reached(self, design: Any, n: float) -> bool:
+        errors = self.quantity.standard_errors(design)(n)
+        return self._enough(errors)
+
+    def _enough(self, errors: Any) -> bool:
+        if self.margin is not None and self.quantity.reach(self.level) * errors.max() > self.margin:
+            return False
+        return self.power is None or float(self.powers(errors).min()) >= self.power
+
+    def respondents(self, errors: Callable[[float], Any]) -> int:
+        """The fewest respondents that are enough."""
+        return smallest_n(lambda n: self._enough(errors(n)))
+
+
+def _planned(name: str, design: Any, target: _Target, n: int | None) -> PlannedDesign:
+    errors = target.quantity.standard_errors(design)
+    respondents = target.respondents(errors) if n is None else int(n)
+    found = errors(respondents)
+    direct = float((target.quantity.standard_errors(None)(respondents) ** 2).sum())
+    hidden = float((found**2).sum())
+    worth = min(1.0, direct / hidden) if hidden > 0 else 1.0
+    margins = target.quantity.reach(target.level) * found
+    return PlannedDesign(
+        name,
+        design,
+        respondents,
+        tuple(found.tolist()),
+        tuple(margins.tolist()),
+        worth,
+        tuple(target.powers(found).tolist()),
     )
-
-
-def _planned(
-    name: str, channel: FiniteLaw, proportions: Floats, n: int | None, margin: float | None, reach: float
-) -> PlannedDesign:
-    try:
-        variance = np.maximum(np.diag(covariance_per_respondent(channel, proportions)), 0.0)
-    except Unidentifiable as error:
-        raise Unidentifiable(f"the design {name} cannot be planned with: {error}") from None
-    if n is None:
-        # With a certain outcome (variance 0) a single respondent would do.
-        n = max(1, math.ceil(reach**2 * variance.max() / float(margin or 1) ** 2))
-    errors = np.sqrt(variance / n)
-    direct = float((proportions * (1 - proportions)).sum())
-    worth = min(1.0, direct / variance.sum()) if variance.sum() > 0 else 1.0
-    return PlannedDesign(name, channel, n, tuple(errors.tolist()), tuple((reach * errors).tolist()), worth)
 
 
 def _compared(designs: Sequence[PlannedDesign]) -> list[PlannedDesign]:
     """Mark every design that another one beats: more precise at an equal or smaller epsilon."""
     compared = []
     for design in designs:
-        better = [d for d in designs if d.epsilon <= design.epsilon and d.worth > design.worth * _RATHER]
-        best = max(better, key=lambda d: d.worth, default=None)
+        better = [d for d in designs if d.epsilon <= design.epsilon * _RATHER and d.worth > design.worth * _RATHER]
+        best = max(better, key=lambda d: round(d.worth, 9), default=None)
         compared.append(replace(design, beaten_by=best.name if best else None))
     return compared
 
@@ -279,60 +309,73 @@ def _budget(designs: Sequence[PlannedDesign], epsilon: float | None) -> float:
     return max((d.epsilon for d in designs if math.isfinite(d.epsilon)), default=math.inf)
 
 
-def _named(channels: Any) -> dict[str, FiniteLaw]:
+def _asked(
+    channels: Any, prevalence: Any, epsilon: float | None, solve_epsilon: bool
+) -> tuple[Quantity, dict[str, Any]]:
+    """The quantity, and the designs by name."""
+    if channels is None:
+        quantity = prevalence if isinstance(prevalence, Quantity) else Proportions(prevalence)
+        if solve_epsilon:
+            return quantity, {}
+        if epsilon is None:
+            raise InvalidInput(
+                "no designs and no epsilon",
+                "designs, as in ask.plan(ask.Warner(0.8), n=1000); or a level, as in ask.plan(None, epsilon=1, n=1000)",
+            )
+        return quantity, dict(quantity.designs_at(epsilon))
+    if solve_epsilon:
+        raise InvalidInput(
+            "designs, n, and a margin or power",
+            "one of n, margin and power; or channels=None, for the smallest epsilon that n respondents allow",
+        )
     several = isinstance(channels, Mapping) or (isinstance(channels, Sequence) and not isinstance(channels, str))
     given = list(channels.values() if isinstance(channels, Mapping) else channels) if several else [channels]
     if not given:
         raise InvalidInput("no designs", "at least one channel, such as ask.plan(ask.Warner(0.8), n=1000)")
-    for channel in given:
-        # The public door: whatever a user hands in is looked at here, and nowhere else.
-        if not isinstance(channel, FiniteLaw):
-            raise InvalidInput(
-                f"the design {channel!r}",
-                "a finite channel such as Warner(0.8)",
-                "Plan the designs of a DesignPerRow one by one.",
-            )
-    names = [*map(str, channels)] if isinstance(channels, Mapping) else [channel.short_name for channel in given]
+    if isinstance(prevalence, Quantity):
+        quantity = prevalence
+    else:
+        classes = [one.classes for one in given if hasattr(one, "classes")]
+        quantity = Proportions(prevalence, classes[0] if classes else ("no", "yes"))
+    names = (
+        [*map(str, channels)] if isinstance(channels, Mapping) else [getattr(c, "short_name", repr(c)) for c in given]
+    )
     if len(set(names)) < len(names):
         names = [f"{number}. {name}" for number, name in enumerate(names, start=1)]
     named = dict(zip(names, given, strict=True))
-    refuse_other_classes(named)
-    return named
+    for name, design in named.items():
+        quantity.check_design(name, design)
+    return quantity, named
 
 
-def _proportions(prevalence: Any, classes: tuple[Label, ...]) -> Floats:
-    expected = f"proportions of {listed(classes)} that sum to 1" + (
-        f", or the proportion of {classes[1]!r} alone" if len(classes) == 2 else ""
-    )
-    if prevalence is None:
-        return np.full(len(classes), 1 / len(classes))
-    if isinstance(prevalence, Mapping):
-        strange = [label for label in prevalence if label not in classes]
-        if strange or len(prevalence) != len(classes):
-            raise InvalidInput(f"prevalence={dict(prevalence)!r}", expected)
-        prevalence = [prevalence[label] for label in classes]
-    try:
-        values = np.atleast_1d(np.asarray(prevalence, dtype=float))
-    except (TypeError, ValueError):
-        raise InvalidInput(f"prevalence={prevalence!r}", expected) from None
-    if values.shape == (1,) and len(classes) == 2:
-        values = np.array([1 - values[0], values[0]])
-    valid = values.shape == (len(classes),) and np.isfinite(values).all() and values.min() >= 0
-    if not valid or abs(values.sum() - 1) > _SUM_TOLERANCE:
-        raise InvalidInput(f"prevalence={prevalence!r}", expected)
-    return values
+def _wanted(n: int | None, margin: float | None, power: float | None) -> str:
+    parts = [
+        None if n is None else f"{n:,} respondents",
+        None if margin is None else f"a margin of ±{margin:g}",
+        None if power is None else f"a power of {power:g}",
+    ]
+    return " and ".join(part for part in parts if part)
 
 
-def _check_wish(n: Any, margin: Any, level: float, epsilon: float | None) -> None:
-    if (n is None) == (margin is None):
-        raise InvalidInput(
-            f"n={n!r} and margin={margin!r}", "exactly one of the two", "For example plan(channel, n=1000)."
-        )
+def _check_wish(n: Any, margin: Any, power: Any, level: float, epsilon: float | None) -> None:
+    if n is None and margin is None and power is None:
+        raise InvalidInput("neither n, margin nor power", "one of them", "For example plan(channel, n=1000).")
     if n is not None and not (isinstance(n, int | np.integer) and n >= 1):
         raise InvalidInput(f"n={n!r}", "a number of respondents, 1 or more")
-    if margin is not None and not (isinstance(margin, int | float | np.floating) and 0 < margin < 1):
-        raise InvalidInput(f"margin={margin!r}", "a half-width between 0 and 1, such as 0.03")
+    if power is not None and not (isinstance(power, int | float | np.floating) and 0 < power < 1):
+        raise InvalidInput(f"power={power!r}", "a probability between 0 and 1, such as 0.8")
     if not 0 < level < 1:
         raise InvalidInput(f"level={level!r}", "a confidence level between 0 and 1, such as 0.95")
+    if power is not None and power <= 1 - level:
+        raise InvalidInput(f"power={power!r}", f"more than {1 - level:.3g}, which a test has by chance")
     if epsilon is not None and not epsilon > 0:
         raise InvalidInput(f"epsilon={epsilon!r}", "a positive privacy budget")
+
+
+def _check_margin(margin: Any, quantity: Quantity) -> None:
+    if margin is None:
+        return
+    number = isinstance(margin, int | float | np.floating) and math.isfinite(margin) and margin > 0
+    if not number or (quantity.are_shares and margin >= 1):
+        expected = "a half-width between 0 and 1, such as 0.03" if quantity.are_shares else "a positive half-width"
+        raise InvalidInput(f"margin={margin!r}", expected)

@@ -27,6 +27,7 @@ from askance.tables.groups import GroupedRows as GroupedRows
 from askance.tables.groups import GroupTable as GroupTable
 from askance.tables.identifiers import Identifiers as Identifiers
 from askance.tables.people import PeopleFeatures as PeopleFeatures
+from askance.tables.people import read_columns as read_columns
 from askance.tables.people import read_labels as read_labels
 from askance.tables.sentences import TaggedSentences as TaggedSentences
 from askance.tables.sentences import conllu_text as conllu_text

@@ -2,6 +2,7 @@ from askance.planning.theory.efficiency import asymptotic_variance as asymptotic
 from askance.planning.theory.efficiency import classic_response_variance as classic_response_variance
 from askance.planning.theory.efficiency import family_law as family_law
 from askance.planning.theory.efficiency import relative_efficiency as relative_efficiency
+from askance.planning.theory.fisher_information import law_information as law_information
 from askance.planning.theory.mean_operator_bounds import noise_bound as noise_bound
 from askance.planning.theory.mean_operator_bounds import parameter_bound as parameter_bound
 from askance.planning.theory.mean_operator_bounds import risk_bound as risk_bound

@@ -1,0 +1,90 @@
+"""Plans against simulated studies: 40 settings, standard errors and power."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import askance as ask
+from askance.planning import (
+    Coefficients,
+    Difference,
+    LabelTotals,
+    ListDesign,
+    Mean,
+    PredictorEffect,
+    Proportions,
+    RowCoefficients,
+    TotalsCoefficients,
+)
+from benchmarks import Measurement
+
+STUDIES = 300  # a simulated standard error is then known to 4%, a power to .03
+AGE = np.linspace(20, 70, 300)
+PILOT = {"age": AGE, "income": 2 + 0.1 * AGE + np.tile([-1.5, 0.5, 1.0], 100)}
+BOUNDS = {"age": (0.0, 100.0), "income": (0.0, 15.0)}
+MIXED = {"age": "normal(40, 12)", "female": "binary(0.5)"}
+
+
+def settings() -> Iterator[tuple[str, Any, Any]]:
+    """Name, quantity and design of each setting."""
+    devices = {"Warner": ask.Warner(0.75), "die": ask.ForcedResponse(1 / 6, 1 / 6), "RR 2": design_at(2.0)}
+    for name, device in devices.items():
+        for share in (0.1, 0.3):
+            yield f"proportion {share}, {name}", Proportions(share), device
+            yield f"difference {share}, {name}", Difference(share, share + 0.1), device
+            yield f"coefficient {share}, {name}", Coefficients({"x": 0.6}, share), device
+        yield f"coefficient of two, {name}", Coefficients({"age": 0.03, "female": 0.6}, 0.3, MIXED, "female"), device
+        for outcome in ("linear", "logistic"):
+            yield f"{outcome} predictor, {name}", PredictorEffect(0.7, 0.3, outcome), device
+    yield "poisson predictor, die", PredictorEffect(0.4, 0.3, "poisson"), devices["die"]
+    for count in (3, 5):
+        yield f"list of {count}", Proportions(0.2), ListDesign([0.5] * count)
+    for mechanism in ("hybrid", "piecewise", "duchi"):
+        yield f"mean, {mechanism}", Mean(40, 12, 0, 100), ask.PrivateNumber(0, 100, 1.0, mechanism)
+    for epsilon in (4.0, 8.0):
+        row = ask.PrivateRow(BOUNDS, epsilon, outcome="income")
+        yield f"row coefficient, epsilon {epsilon:g}", RowCoefficients(PILOT, BOUNDS, "income"), row
+    for mechanism in ("laplace", "knorm", "gaussian"):
+        yield (
+            f"totals, {mechanism}",
+            TotalsCoefficients({"x": 0.6, "z": -0.6}, 0.3, of="x"),
+            LabelTotals(1.0, mechanism),
+        )
+    yield (
+        "three answers",
+        Proportions([0.5, 0.3, 0.2], ("a", "b", "c")),
+        ask.RandomizedResponse(list("abc"), epsilon=2.0),
+    )
+    yield "unequal groups", Difference(0.15, 0.3, 0.2), devices["die"]
+
+
+def design_at(epsilon: float) -> Any:
+    return ask.RandomizedResponse(["no", "yes"], epsilon=epsilon)
+
+
+def main() -> Iterator[Measurement]:
+    slowest = 0.0
+    gaps, powers, count = [], [], 0
+    for number, (name, quantity, design) in enumerate(settings()):
+        start = time.perf_counter()
+        powered = not quantity.has_border
+        wish = {"power": 0.7} if powered else {"n": 1500}
+        planned = ask.plan({name: design}, quantity, **wish).recommended
+        slowest = max(slowest, time.perf_counter() - start)
+        n = max(planned.n, 400)
+        found = ask.plan({name: design}, quantity, n=n, check=STUDIES, seed=1000 + number).recommended
+        gap = float(np.max(np.abs(np.array(found.simulated.std_errors) / np.array(found.std_errors) - 1)))
+        gaps.append(gap)
+        yield Measurement(f"{name}, n={n:,}: simulated to planned standard error, off by", gap, "")
+        if powered:
+            off = float(np.max(np.abs(np.array(found.simulated.power) - np.array(found.powers))))
+            powers.append(off)
+            yield Measurement(f"{name}, n={n:,}: simulated to planned power, off by", off, "")
+        count += 1
+    yield Measurement("settings", count, "")
+    yield Measurement("standard errors off by, in the median", float(np.median(gaps)), "", at_most=0.10)
+    yield Measurement("standard errors off by, at most", float(np.max(gaps)), "", at_most=0.10)
+    yield Measurement("power off by, at most", float(np.max(powers)), "", at_most=0.05)
+    yield Measurement("slowest plan", slowest, "s", at_most=2)

@@ -1,0 +1,37 @@
+"""A plan as curves: how the margin falls with the number of respondents."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from askance.planning.study_plan import Plan
+
+_POINTS = 60  # of each curve
+_AROUND = 8.0  # times fewer and more respondents than are planned
+
+
+def plot_plan(plan: "Plan", ax: Any = None) -> Any:
+    """Draw the widest margin of every design against the number of respondents, and mark what is planned."""
+    if ax is None:
+        from matplotlib.figure import Figure
+
+        ax = Figure(figsize=(7, 4.2), layout="constrained").subplots()
+    fewest = max(2, int(min(design.n for design in plan.designs) / _AROUND))
+    most = max(design.n for design in plan.designs) * _AROUND
+    respondents = [int(n) for n in np.unique(np.geomspace(fewest, most, _POINTS).astype(int))]
+    drawn: dict[tuple[float, ...], list[str]] = {}
+    for design in plan.designs:  # equally good designs have one curve, and one entry
+        curve = tuple(np.round(plan.curve(design.name, respondents), 12))
+        drawn.setdefault(curve, []).append(design.name)
+    for curve, names in drawn.items():
+        ax.plot(
+            respondents, curve, label=" = ".join(names) if len(names) < 3 else f"{names[0]} and {len(names) - 1} more"
+        )
+    ax.plot(
+        [plan.recommended.n], [plan.recommended.margin], "o", color="black", label=f"planned: {plan.recommended.n:,}"
+    )
+    ax.set(xscale="log", yscale="log", xlabel="respondents", ylabel=f"margin of a {100 * plan.level:g}% interval")
+    ax.grid(True, which="both", alpha=0.25)
+    ax.legend(fontsize="small", frameon=False)
+    return ax

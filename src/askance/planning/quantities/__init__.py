@@ -1,0 +1,5 @@
+"""What a study is to find out, and how precisely n respondents tell it."""
+
+from askance.lazy import public_names
+
+__getattr__, __dir__, __all__ = public_names(__name__)

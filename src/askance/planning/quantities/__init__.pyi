@@ -1,0 +1,15 @@
+from askance.planning.quantities.base import Estimate as Estimate
+from askance.planning.quantities.base import Quantity as Quantity
+from askance.planning.quantities.coefficients import Coefficients as Coefficients
+from askance.planning.quantities.designs import answer_designs as answer_designs
+from askance.planning.quantities.designs import design_from_text as design_from_text
+from askance.planning.quantities.list_design import ListDesign as ListDesign
+from askance.planning.quantities.numbers import Mean as Mean
+from askance.planning.quantities.numbers import RowCoefficients as RowCoefficients
+from askance.planning.quantities.predictor import PredictorEffect as PredictorEffect
+from askance.planning.quantities.proportions import Difference as Difference
+from askance.planning.quantities.proportions import Proportions as Proportions
+from askance.planning.quantities.proportions import covariance_per_respondent as covariance_per_respondent
+from askance.planning.quantities.totals import ClassRatios as ClassRatios
+from askance.planning.quantities.totals import LabelTotals as LabelTotals
+from askance.planning.quantities.totals import TotalsCoefficients as TotalsCoefficients

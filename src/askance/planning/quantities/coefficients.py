@@ -1,0 +1,146 @@
+"""Coefficients of a logistic regression of the hidden answer: effects that a study is to find.
+
+At covariates x the reports have law q = S p(x), which moves with the logits by J = S (diag p - p p')' ; one respondent
+tells J' diag(1/q) J (x) z z' with z = (1, x). Its mean over the covariates, inverted, is the covariance times n.
+"""
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from askance.arrays import Floats
+from askance.channels.alphabet import Label
+from askance.channels.labels.finite import FiniteLaw, Identity
+from askance.errors import InvalidInput, Unidentifiable
+from askance.planning.quantities.base import Estimate, Quantity, StandardErrors, checked_share, per_respondent
+from askance.planning.quantities.covariates import expected_rows
+from askance.planning.quantities.designs import answer_designs
+from askance.solvers.softmax import posterior
+
+_SINGULAR = 1e-10  # of an information on the scale of its own diagonal: some combination of columns tells nothing
+
+
+@dataclass(frozen=True, eq=False)
+class Coefficients(Quantity):
+    """Log odds ratios of the second answer.
+
+    Parameters
+    ----------
+    effects : mapping from names to numbers
+        The expected coefficient of each covariate, by unit of the covariate.
+    prevalence : float
+        The expected share of the second answer in all.
+    covariates : None, mapping from names to laws, or a table
+        How the covariates will be distributed: "normal(40, 12)", "uniform(0, 1)", "binary(0.3)", or the rows of a
+        pilot. Independent standard normal if not given: effects are then by standard deviation.
+    of : str, optional
+        The coefficient to plan for; all of them if not given.
+    classes : pair of labels
+
+    Examples
+    --------
+    >>> import askance as ask
+    >>> from askance.planning import Coefficients
+    >>> age = Coefficients({"age": 0.5}, prevalence=0.2)
+    >>> ask.plan([ask.Warner(0.8), ask.Identity(("no", "yes"))], age, power=0.8)["Warner(p=0.8)"].n
+    885
+    """
+
+    effects: Mapping[str, float]
+    prevalence: float
+    covariates: Any = None
+    of: str | None = None
+    classes: tuple[Label, ...] = ("no", "yes")
+    are_shares = False
+    _rows: Floats = field(init=False, repr=False)
+    _theta: Floats = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.effects, Mapping) or not self.effects:
+            raise InvalidInput(f"effects={self.effects!r}", 'a mapping such as {"age": 0.5}')
+        try:
+            slopes = np.array([float(effect) for effect in self.effects.values()])
+        except (TypeError, ValueError):
+            raise InvalidInput(f"effects={dict(self.effects)!r}", "a number for each covariate") from None
+        if not np.isfinite(slopes).all():
+            raise InvalidInput(f"effects={dict(self.effects)!r}", "finite numbers")
+        prevalence = checked_share(self.prevalence, "prevalence", inside=True)
+        if len(self.classes) != 2:
+            raise InvalidInput(f"{len(self.classes)} answers", "two: a coefficient is one of the odds of the second")
+        if self.of is not None and self.of not in self.effects:
+            raise InvalidInput(f"of={self.of!r}", f"one of {', '.join(map(str, self.effects))}")
+        rows = expected_rows(list(self.effects), self.covariates)
+        rows = np.column_stack([np.ones(len(rows)), rows])
+        theta = np.concatenate([[_intercept(rows[:, 1:] @ slopes, prevalence)], slopes])
+        vars(self).update(_rows=rows, _theta=theta, classes=tuple(self.classes))
+
+    @property
+    def _planned(self) -> list[int]:
+        names = list(self.effects)
+        return [1 + names.index(name) for name in ([self.of] if self.of else names)]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(str(name) for name in ([self.of] if self.of else self.effects))
+
+    @property
+    def values(self) -> Floats:
+        return self._theta[self._planned]
+
+    def assumption(self) -> str:
+        effects = ", ".join(f"{name} {effect:+g}" for name, effect in self.effects.items())
+        known = "standard normal covariates" if self.covariates is None else "the given covariates"
+        return (
+            f"if {100 * self.prevalence:.4g}% are {self.classes[1]} and the log odds change by {effects} a unit, with "
+            f"{known}"
+        )
+
+    def designs_at(self, epsilon: float) -> Mapping[str, Any]:
+        return answer_designs(epsilon, self.classes)
+
+    def check_design(self, name: str, design: Any) -> None:
+        if not isinstance(design, FiniteLaw) or design.classes != self.classes:
+            raise InvalidInput(f"the design {design!r}", f"a finite channel of {self.classes}, such as Warner(0.8)")
+
+    def standard_errors(self, design: Any) -> StandardErrors:
+        matrix = np.eye(2) if design is None else design.matrix
+        carriers = posterior((self._rows @ self._theta)[:, None]).probabilities[:, 1]
+        law = np.column_stack([1 - carriers, carriers]) @ matrix.T
+        slope = (carriers * (1 - carriers))[:, None] * (matrix[:, 1] - matrix[:, 0])
+        told = (slope**2 / np.maximum(law, np.finfo(float).tiny)).sum(axis=1)
+        information = (self._rows * told[:, None]).T @ self._rows / len(self._rows)
+        scale = np.sqrt(np.maximum(np.diag(information), np.finfo(float).tiny))
+        if np.linalg.eigvalsh(information / np.outer(scale, scale))[0] < _SINGULAR:
+            raise Unidentifiable(
+                "covariates of which a combination is constant, or a design that tells nothing",
+                "covariates that vary independently, and a design whose reports depend on the answer",
+            )
+        return per_respondent(np.diag(np.linalg.inv(information))[self._planned])
+
+    def simulate(self, design: Any, n: int, rng: np.random.Generator) -> Estimate:
+        from askance.learning.answers.indirect_classifier import IndirectClassifier
+
+        rows = self._rows[rng.integers(len(self._rows), size=n)]
+        chance = posterior((rows @ self._theta)[:, None]).probabilities[:, 1]
+        truth = np.array(self.classes, dtype=object)[(rng.random(n) < chance).astype(int)]
+        channel = Identity(self.classes) if design is None else design
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what a fit remarks is not of interest: its numbers are
+            fitted = IndirectClassifier(channel).fit(rows[:, 1:], channel.simulate(truth, rng))
+        table = fitted.summary().values[self._planned]
+        return Estimate(table[:, 0], table[:, 1], table[:, 3])
+
+
+def _intercept(slopes: Floats, prevalence: float) -> float:
+    """The intercept at which the mean probability is the prevalence."""
+    from scipy.optimize import brentq
+
+    def excess(intercept: float) -> float:
+        return float(posterior((intercept + slopes)[:, None]).probabilities[:, 1].mean()) - prevalence
+
+    far = 40.0 + float(np.abs(slopes).max())  # there every probability is 0 or 1 to the last bit
+    found: float = brentq(excess, -far, far, xtol=1e-12)
+    return found

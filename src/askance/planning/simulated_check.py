@@ -1,0 +1,86 @@
+"""A plan checks itself: the study is drawn many times, and what was promised is compared with what comes out."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from askance.arrays import Floats
+from askance.errors import InvalidInput
+from askance.planning.quantities.base import Quantity
+
+_NORMAL_MEDIAN = (
+    0.6744897501960817  # of |z|, z standard normal: a median absolute deviation times 1/.674 is a deviation
+)
+
+
+@dataclass(frozen=True)
+class SimulatedCheck:
+    """What simulated studies found, for each value of the quantity.
+
+    Parameters
+    ----------
+    studies : int
+    bias : tuple of float
+        Mean estimate less the truth.
+    std_errors : tuple of float
+        The spread of the estimates, robustly: where a few studies have no finite estimate, a plain deviation has none.
+    stated : tuple of float
+        The median standard error that the studies themselves state.
+    coverage, power : tuple of float
+        The share of intervals with the truth in them, and of tests that reject.
+    """
+
+    studies: int
+    bias: tuple[float, ...]
+    std_errors: tuple[float, ...]
+    stated: tuple[float, ...]
+    coverage: tuple[float, ...]
+    power: tuple[float, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-able mapping."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
+
+
+def check_by_simulation(
+    quantity: Quantity,
+    design: Any,
+    n: int,
+    level: float,
+    studies: int,
+    rng: np.random.Generator,
+    advance: Callable[[], None] = lambda: None,
+) -> SimulatedCheck:
+    """Draw a planned study many times."""
+    if not studies >= 2:
+        raise InvalidInput(f"check={studies!r}", "at least 2 studies, such as 200")
+    drawn = []
+    for _ in range(studies):
+        drawn.append(quantity.simulate(design, n, rng))
+        advance()
+    values = np.array([one.values for one in drawn])
+    errors = np.array([one.standard_errors for one in drawn])
+    p_values = np.array([one.p_values for one in drawn])
+    reach = quantity.reach(level)
+    inside = np.abs(values - quantity.values) <= reach * errors
+    return SimulatedCheck(
+        studies,
+        _numbers(np.median(values, axis=0) - quantity.values),
+        _numbers(_spread(values)),
+        _numbers(np.nanmedian(errors, axis=0)),
+        _numbers(inside.mean(axis=0)),
+        _numbers((p_values < 1 - level).mean(axis=0)),
+    )
+
+
+def _spread(values: Floats) -> Floats:
+    """The standard deviation, or where outliers make it useless what the middle half of the estimates says."""
+    plain = values.std(axis=0, ddof=1)
+    middle = np.median(np.abs(values - np.median(values, axis=0)), axis=0) / _NORMAL_MEDIAN
+    return np.where(plain > 1.5 * middle, middle, plain)  # a normal sample of 30 is that far off once in a thousand
+
+
+def _numbers(values: Floats) -> tuple[float, ...]:
+    return tuple(float(value) for value in np.asarray(values, dtype=float))
