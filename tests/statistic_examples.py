@@ -22,6 +22,7 @@ from askance.learning.totals.user_losses import as_loss
 from askance.statistics.base import Records
 from askance.statistics.features import FeatureMoments
 from askance.statistics.frequencies import ReportFrequencies
+from askance.statistics.joint_score import JointScore
 from askance.statistics.levels import ColumnLevels
 from askance.statistics.softmax_score import SoftmaxScore
 
@@ -42,6 +43,18 @@ def score(method, classes=3, reports=4, columns=3, seed=0, with_outer=True):
     table = table if method == "marginal" else np.linalg.pinv(table).T
     theta = np.random.default_rng(seed + 1).normal(size=(classes - 1, columns + 1))
     return SoftmaxScore(theta, np.ascontiguousarray(table), method, True, with_outer)
+
+
+def joint_score(classes=2, columns=(), with_outer=True):
+    """Two unknown numbers, the second of which depends on some columns."""
+    rng = np.random.default_rng(3)
+    corners = rng.random((2, 2, 4, classes)) + 0.1
+    gammas = (rng.normal(size=1), rng.normal(size=1 + len(columns)))
+    theta, own = rng.normal(size=(classes - 1, 3)), np.array([0, 2])
+    unknown = (np.array([], int), np.array(columns, int))
+    return JointScore(
+        theta, gammas, corners / corners.sum(axis=2, keepdims=True), own, unknown, True, np.ones(3), with_outer
+    )
 
 
 def some_schools(rows, seed=0, weighted=True):
@@ -104,6 +117,9 @@ EXAMPLES = {
     "moment score": (score("moments"), some_records),
     "two-class score": (score("marginal", classes=2), some_records),
     "score without outer products": (score("marginal", with_outer=False), some_records),
+    "joint score": (joint_score(), some_records),
+    "joint score of three classes, with covariates": (joint_score(3, (1, 2)), some_records),
+    "joint score without outer products": (joint_score(with_outer=False), some_records),
     "levels": (ColumnLevels(("school", "age"), 3), some_schools),
     "even risk": (EvenRisk(as_loss("logistic"), np.array([0.5, 1.0, -1.0, 0.2]), True), some_records),
     "even risk without curvature": (

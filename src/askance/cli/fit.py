@@ -71,6 +71,14 @@ def fit(
         str | None,
         typer.Option(help='A regression, such as "cheated ~ age + C(school)".', rich_help_panel=_REPORTS),
     ] = None,
+    unknown: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FORMULA",
+            help='What an unknown number of the designs depends on, such as "cheaters ~ age"; once for each of them.',
+            rich_help_panel=_REPORTS,
+        ),
+    ] = None,
     label: Annotated[
         str | None,
         typer.Option(
@@ -177,8 +185,8 @@ def fit(
         done = fit_mean_operator(data, features, id_column, loss=loss, ridge=penalty, level=level, command=command)
     else:
         request = FitRequest.of(
-            question=question, formula=formula, label=label, weight=weight, method=ANSWERS.method(method),
-            ridge=penalty, covariance=covariance, level=level,
+            question=question, formula=formula, unknowns=unknown or (), label=label, weight=weight,
+            method=ANSWERS.method(method), ridge=penalty, covariance=covariance, level=level,
         )  # fmt: skip
         done, hint = _fit_reports(context, data, study, request, engine, command, quiet)
     written = done.write(report, save)
@@ -229,7 +237,9 @@ def _command(context: typer.Context) -> str:
     words = ["askance", "fit", context.params["data"]]
     for name, option in given_options(context).items():
         if name not in passed_over:
-            words += [option, str(context.params[name])]
+            given = context.params[name]
+            for value in given if isinstance(given, list | tuple) else [given]:
+                words += [option, str(value)]
     return shell_command(*words)
 
 

@@ -8,6 +8,7 @@ from askance.reports.number_format import number, percent
 from askance.reports.page import card, facts, notes, summary_table, table
 from askance.reports.question_page import cards, interval_figure, privacy
 from askance.reports.report import NAIVE, Comparison, DesignFacts, Report
+from askance.reports.summary import Summary
 
 
 def answer_sections(report: Report) -> list[str]:
@@ -18,6 +19,7 @@ def answer_sections(report: Report) -> list[str]:
         notes(report.notes),
         _prevalence(report.prevalence),
         "" if report.regression is None else _regression(report.regression, report.formula or ""),
+        "" if report.unknowns is None else _unknowns(report.unknowns),
         _design(report.designs),
         privacy(report, by_design),
         _diagnostics(report),
@@ -63,6 +65,10 @@ def _regression(comparison: Comparison, formula: str) -> str:
         f"<h2>Who</h2><p>{escape(summary.title)}: <strong>{escape(formula)}</strong>. Coefficients are changes in "
         f"log-odds for one unit of the covariate.</p>{drawn}{summary_table(summary, comparison.naive)}"
     )
+
+
+def _unknowns(summary: Summary) -> str:
+    return f"<h2>{escape(summary.title)}</h2>{summary_table(summary)}{facts(summary.facts)}"
 
 
 def _design(designs: Sequence[DesignFacts]) -> str:

@@ -200,6 +200,8 @@ class Report(QuestionReport):
     regression : Comparison, optional
     formula : str, optional
     diagnostics : Diagnostics
+    unknowns : Summary, optional
+        What was unknown about the designs, and is estimated.
     """
 
     designs: tuple[DesignFacts, ...]
@@ -207,13 +209,18 @@ class Report(QuestionReport):
     regression: Comparison | None
     formula: str | None
     diagnostics: Diagnostics
+    unknowns: Summary | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return a strictly JSON-able mapping: no NaN, no infinity."""
-        return super().to_dict() | {
-            "formula": self.formula,
-            "designs": [design.to_dict() for design in self.designs],
-            "prevalence": self.prevalence.to_dict(),
-            "regression": None if self.regression is None else self.regression.to_dict(),
-            "diagnostics": self.diagnostics.to_dict(),
-        }
+        return (
+            super().to_dict()
+            | {
+                "formula": self.formula,
+                "designs": [design.to_dict() for design in self.designs],
+                "prevalence": self.prevalence.to_dict(),
+                "regression": None if self.regression is None else self.regression.to_dict(),
+                "diagnostics": self.diagnostics.to_dict(),
+            }
+            | ({} if self.unknowns is None else {"unknowns": self.unknowns.to_dict()})
+        )

@@ -26,6 +26,7 @@ def report_text(report: Report | NumberReport) -> str:
             for design in report.designs
         ]
         tables += ["", *_prevalence(report.prevalence)]
+        tables += [] if report.unknowns is None else ["", str(report.unknowns)]
     if report.regression is not None:
         tables += ["", *_regression(report.regression, report.formula or "")]
     facts = [paragraph(f"{name}: ", text) for name, text in report.diagnostics.lines()]

@@ -21,6 +21,7 @@ from askance.statistics.frequencies import ReportCounts, ReportFrequencies
 from askance.workflows.covariate_notes import notes_on_hidden_covariates
 from askance.workflows.fit_result import FitResult, question_result
 from askance.workflows.report_files import OpenReports
+from askance.workflows.unknown_numbers import known_question, unknown_summary
 
 _STANDARD_ERRORS = {
     "information": "from the observed information",
@@ -49,7 +50,10 @@ def analyse_answers(opened: OpenReports, engine: str | Engine = "local", command
         return Prevalence(method=request.method).fit_release(source, runs, question=asked.name, weight=weight)
 
     def regression(source: Release) -> IndirectClassifier:
-        model = IndirectClassifier(method=request.method, ridge=request.ridge, covariance=request.covariance)
+        own = request.unknown_formulas if source is release else None
+        model = IndirectClassifier(
+            method=request.method, ridge=request.ridge, covariance=request.covariance, unknowns=own
+        )
         return model.fit_release(source, runs, question=asked.name, formula=formula, weight=weight)
 
     with warnings.catch_warnings():
@@ -63,17 +67,20 @@ def analyse_answers(opened: OpenReports, engine: str | Engine = "local", command
             model = regression(release)
             naive_model = None if naive_release is None else regression(naive_release)
 
-    counts = _report_counts(release, asked, weight, runs)
-    expected = _expected(asked, counts.weight, fitted.proportions_)
+    known = known_question(asked, fitted)
+    counts = _report_counts(release, asked, weight, runs, len(known.label_channel.matrix))
+    expected = _expected(known, counts.weight, fitted.proportions_)
+    last = fitted if model is None else model
     report = Report(
         **opened.about((*fitted.notes_, *(model.notes_ if model is not None else ()), *attenuated), command),
-        designs=_designs(asked, counts.weight, expected),
-        prevalence=_comparison(fitted, naive, request.level),
-        regression=None if model is None else _comparison(model, naive_model, request.level),
+        designs=_designs(asked, known, counts.weight, expected),
+        prevalence=_comparison(fitted, naive, request.level, len(fitted.classes_)),
+        regression=None if model is None else _comparison(model, naive_model, request.level, len(model.parameters_)),
+        unknowns=unknown_summary(last, request.level),
         formula=None if formula is None else formula.text,
-        diagnostics=_diagnostics(fitted, model, weight, None if weight else _check(asked, counts, expected)),
+        diagnostics=_diagnostics(fitted, model, weight, None if weight else _check(known, counts, expected, fitted)),
     )
-    return question_result(report, fitted if model is None else model)
+    return question_result(report, last)
 
 
 def _taken_as_the_truth(release: Release, asked: Question) -> Release | None:
@@ -90,13 +97,16 @@ def _taken_as_the_truth(release: Release, asked: Question) -> Release | None:
     return replace(release, header=replace(header, questions=questions, covariates=(*header.covariates, *loose)))
 
 
-def _comparison(fitted: Any, naive: Any, level: float) -> Comparison:
-    return Comparison(fitted.summary(level), None if naive is None else naive.summary(level))
+def _comparison(fitted: Any, naive: Any, level: float, rows: int) -> Comparison:
+    """The rows of answers or coefficients; unknown numbers, which come after them, have a table of their own."""
+    summary = fitted.summary(level)
+    own = replace(summary, names=summary.names[:rows], values=summary.values[:rows])
+    return Comparison(own, None if naive is None else naive.summary(level))
 
 
-def _report_counts(release: Release, asked: Question, weight: str | None, engine: Engine) -> ReportCounts:
+def _report_counts(release: Release, asked: Question, weight: str | None, engine: Engine, reports: int) -> ReportCounts:
     source = records_of(release, asked, NumericColumns(()), weight)
-    return engine.reduce(ReportFrequencies(asked.label_channel.matrix.shape[0]), source)
+    return engine.reduce(ReportFrequencies(reports), source)
 
 
 def _blocks(asked: Question) -> list[slice]:
@@ -112,29 +122,31 @@ def _expected(asked: Question, observed: Floats, proportions: Floats) -> Floats:
     return expected
 
 
-def _designs(asked: Question, observed: Floats, expected: Floats) -> tuple[DesignFacts, ...]:
+def _designs(asked: Question, known: Question, observed: Floats, expected: Floats) -> tuple[DesignFacts, ...]:
+    """What is said of the designs as they were asked, with their law at the estimates of what was unknown."""
     return tuple(
         DesignFacts(
             name=name,
             sentence=design.describe(),
             reports=tuple(map(str, design.report_labels)),
             classes=tuple(map(str, design.classes)),
-            probabilities=tuple(map(tuple, design.matrix.tolist())),
+            probabilities=tuple(map(tuple, known.designs[name].matrix.tolist())),
             guarantee=design.guarantee,
             observed=tuple(observed[rows].tolist()),
             fitted=tuple(expected[rows].tolist()),
         )
-        for (name, design), rows in zip(asked.designs.items(), _blocks(asked), strict=True)
+        for (name, design), rows in zip(asked.designs.items(), _blocks(known), strict=True)
     )
 
 
-def _check(asked: Question, counts: ReportCounts, expected: Floats) -> LawCheck | None:
+def _check(asked: Question, counts: ReportCounts, expected: Floats, fitted: Prevalence) -> LawCheck | None:
     from scipy.special import gammaincc
 
     # A report that cannot come under a design says nothing about the fit.
     possible = asked.label_channel.matrix.max(axis=1) > 0
     used = [rows for rows in _blocks(asked) if counts.weight[rows].sum() > 0]
-    free = sum(int(possible[rows].sum()) - 1 for rows in used) - (len(asked.label_channel.classes) - 1)
+    estimated = len(asked.label_channel.classes) - 1 + len(getattr(fitted, "unknowns_", {}))
+    free = sum(int(possible[rows].sum()) - 1 for rows in used) - estimated
     if free < 1:
         return None
     seen = expected > 0

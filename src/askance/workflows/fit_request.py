@@ -1,8 +1,10 @@
 """What is to be learned from reports, and how: read from options once, and known from there on."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from askance.errors import InvalidInput
 from askance.learning.face.formula import Formula
 from askance.releases.header import Header, Question
 
@@ -23,6 +25,9 @@ class FitRequest:
         For hidden features: the question about their label, if there are several with choices.
     weight : str, optional
         A column of sample weights.
+    unknowns : tuple of Formula
+        What unknown numbers of the designs depend on, such as ``"cheaters ~ age"``; those without one are the same for
+        everybody.
     method, ridge, covariance
         As for :class:`~askance.IndirectClassifier`; ``ridge`` also for the other estimators.
     level : float
@@ -38,21 +43,37 @@ class FitRequest:
     formula: Formula | None = None
     label: str | None = None
     weight: str | None = None
+    unknowns: tuple[Formula, ...] = ()
     method: str = "marginal"
     ridge: str | float = "auto"
     covariance: str = "auto"
     level: float = 0.95
 
     @classmethod
-    def of(cls, *, formula: str | Formula | None = None, **options: Any) -> "FitRequest":
-        """Return a request whose formula may be text."""
-        return cls(formula=None if formula is None else Formula.of(formula), **options)
+    def of(
+        cls, *, formula: str | Formula | None = None, unknowns: Iterable[str | Formula] = (), **options: Any
+    ) -> "FitRequest":
+        """Return a request whose formulas may be text."""
+        each = tuple(Formula.of(one) for one in unknowns)
+        if each and formula is None:
+            raise InvalidInput(
+                f"{each[0].text!r}, what an unknown number depends on, without a formula of the answer",
+                'both, such as "cheated ~ age" and "cheaters ~ age"',
+                'For proportions alone, write a formula without covariates: "cheated ~ 1".',
+            )
+        return cls(formula=None if formula is None else Formula.of(formula), unknowns=each, **options)
+
+    @property
+    def unknown_formulas(self) -> dict[str, str] | None:
+        """What unknown numbers depend on, by name; None if all are the same for everybody."""
+        return {formula.left: formula.text for formula in self.unknowns} or None
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that the fit reads besides the question: those of the formula, and the weights."""
         right = () if self.formula is None else self.formula.columns
-        return tuple(dict.fromkeys([*right, *([self.weight] if self.weight else [])]))
+        unknown = [column for formula in self.unknowns for column in formula.columns]
+        return tuple(dict.fromkeys([*right, *unknown, *([self.weight] if self.weight else [])]))
 
     def asked(self, header: Header) -> Question:
         """Return the question that is meant: named, left of the formula's ~, or the only one there is.

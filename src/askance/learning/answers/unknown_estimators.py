@@ -8,8 +8,9 @@ import numpy as np
 from askance.engines.base import Engine
 from askance.engines.sources import RecordSource
 from askance.errors import InvalidInput
-from askance.learning.answers.unknown_fit import UnknownProblem
+from askance.learning.answers.unknown_fit import fit_unknown
 from askance.learning.answers.unknown_numbers import UnknownNumbers, values_of
+from askance.learning.answers.unknown_problem import UnknownProblem
 from askance.learning.face.classes import class_array
 from askance.learning.face.requested_ridge import checked_ridge
 from askance.reports.summary import Summary, summarise
@@ -59,7 +60,7 @@ def fit_regression(
         channel, names, own, unknown_columns, intercept, ridge, weighted,
         profile_all=getattr(estimator, "intervals", "auto") == "profile", max_iterations=estimator.max_iter,
     )  # fmt: skip
-    fit = problem.fit(source, engine)
+    fit = fit_unknown(problem, source, engine)
     size, theta = fit.theta.size, fit.theta
     robust = estimator.covariance == "sandwich" or (estimator.covariance == "auto" and weighted)
     whole = fit.sandwich_covariance if robust else fit.information_covariance
@@ -92,7 +93,7 @@ def fit_regression(
 def fit_shares(estimator: Any, source: RecordSource, channel: Any, engine: Engine, weighted: bool) -> None:
     """Fit a Prevalence together with the unknown numbers of its channel."""
     _refuse_moments(estimator, channel)
-    fit = UnknownProblem(channel, (), (), weighted=weighted).fit(source, engine)
+    fit = fit_unknown(UnknownProblem(channel, (), (), weighted=weighted), source, engine)
     whole = fit.sandwich_covariance if weighted else fit.information_covariance
     proportions = posterior(fit.theta.T).probabilities[0]
     slope = np.diag(proportions)[:, 1:] - np.outer(proportions, proportions[1:])

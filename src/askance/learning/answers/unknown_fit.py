@@ -10,28 +10,25 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import product
-from typing import Any
+from itertools import pairwise, product
 
 import numpy as np
 from scipy.special import expit, logit
 
-from askance.arrays import Floats
+from askance.arrays import Flags, Floats
 from askance.channels.alphabet import listed
 from askance.engines.base import Engine
-from askance.engines.local.engine import LocalEngine
-from askance.engines.sources import ArraySource, RecordSource
+from askance.engines.sources import RecordSource
 from askance.errors import AskanceWarning, InvalidInput, Unidentifiable
-from askance.learning.answers.feature_geometry import Geometry
 from askance.learning.answers.identifiability import refuse_unidentified
 from askance.learning.answers.unknown_objective import JointModel, Penalties, class_places, objective, outer
+from askance.learning.answers.unknown_problem import UnknownProblem, counted_model
 from askance.learning.face.linear_parameters import parameter_names
 from askance.solvers.damped_newton import climb
 from askance.solvers.log_f import LogF
 from askance.solvers.newton import Solution
 from askance.solvers.profile_likelihood import Profile, ProfileSearch
 from askance.solvers.softmax import symmetric
-from askance.statistics.base import Records
 from askance.statistics.frequencies import ReportCounts, ReportFrequencies
 
 _FAR = 7.0  # a logit of a proportion of .001: farther out, parameters may have run away
@@ -84,83 +81,17 @@ class UnknownFit:
     tests: Mapping[str, UnknownTest] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, eq=False)
-class UnknownProblem:
-    """What is to be fitted.
-
-    Parameters
-    ----------
-    channel : channel with ``unknowns``
-    feature_names : names of all features that the records have
-    columns : which of them the softmax model has
-    unknown_columns : which of them the logit of each unknown number has, by name; none if it is not there
-    intercept : bool
-    ridge : float, optional
-        0: exact maximum likelihood or a refusal. None: log-F where there is no finite maximum.
-    weighted : bool
-        Whether records have sampling weights, so that likelihood ratios must be scaled.
-    profile_all : bool
-        Whether every parameter gets a profile, not only those that need one.
-    """
-
-    channel: Any
-    feature_names: Sequence[str]
-    columns: Sequence[int]
-    unknown_columns: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    intercept: bool = True
-    ridge: float | None = None
-    weighted: bool = False
-    profile_all: bool = False
-    max_iterations: int = 200
-
-    def fit(self, source: RecordSource, engine: Engine) -> UnknownFit:
-        """Fit by passes over the source; without covariates, by one."""
-        counts = engine.reduce(ReportFrequencies(self.channel.corners.shape[-2]), source)
-        if not counts.weight.sum() > 0:
-            raise InvalidInput(f"{counts.rows} reports of total weight 0", "at least one report")
-        refuse_unidentified(self.channel, counts.weight)
-        notes: list[str] = []
-        fitted = _Fit(self, self._model(counts, source, engine, notes), counts, notes).result()
-        for note in fitted.notes:
-            warnings.warn(note, AskanceWarning, stacklevel=5)
-        return fitted
-
-    def _model(self, counts: ReportCounts, source: RecordSource, engine: Engine, notes: list[str]) -> JointModel:
-        unknown = tuple(np.array(self.unknown_columns.get(name, ()), np.int64) for name in self.channel.unknowns)
-        width = len(self.feature_names)
-        unit = float(counts.weight.sum() / counts.squared_weight.sum())
-        if not len(self.columns) and not any(map(len, unknown)) and self.intercept:
-            return counted_model(self.channel, counts)
-        geometry = Geometry.of(source, engine, width, True)
-        _refuse_collinear(geometry, self.feature_names)
-        spread = np.sqrt(np.maximum(np.diag(geometry.second)[1:], np.finfo(float).tiny))
-        columns = np.array(self.columns, np.int64)
-        corners = self.channel.corners
-        return JointModel(
-            corners, columns, unknown, self.intercept, geometry.centre, spread, unit, engine.cache(source), engine
-        )
-
-
-def counted_model(channel: Any, counts: ReportCounts) -> JointModel:
-    """Return the model without covariates: how often each report came is all there is to know."""
-    reports = channel.corners.shape[-2]
-    records = Records(np.empty((reports, 0)), np.arange(reports), counts.weight)
-    none = np.empty(0, np.int64)
-    unit = float(counts.weight.sum() / counts.squared_weight.sum())
-    return JointModel(
-        channel.corners, none, (none,) * len(channel.unknowns), True, np.empty(0), np.empty(0), unit,
-        ArraySource(records), LocalEngine(), counts.squared_weight,
-    )  # fmt: skip
-
-
-def _refuse_collinear(geometry: Geometry, names: Sequence[str]) -> None:
-    involved = [name for name, part in zip(["the intercept", *names], geometry.undetermined(), strict=True) if part]
-    if involved:
-        raise InvalidInput(
-            f"columns that are constant, or collinear: {listed(involved)}",
-            "columns that each say something of their own",
-            "Drop one of them.",
-        )
+def fit_unknown(problem: UnknownProblem, source: RecordSource, engine: Engine) -> UnknownFit:
+    """Fit by passes over the source; without covariates, by one."""
+    counts = engine.reduce(ReportFrequencies(problem.channel.corners.shape[-2]), source)
+    if not counts.weight.sum() > 0:
+        raise InvalidInput(f"{counts.rows} reports of total weight 0", "at least one report")
+    refuse_unidentified(problem.channel, counts.weight)
+    notes: list[str] = []
+    fitted = _Fit(problem, problem.model(counts, source, engine, notes), counts, notes).result()
+    for note in fitted.notes:
+        warnings.warn(note, AskanceWarning, stacklevel=6)
+    return fitted
 
 
 @dataclass(eq=False)
@@ -364,21 +295,29 @@ class _Fit:
         bread = _inverse(sums.information + penalties(solution.theta).information)
         share = 1 / max(float(self.counts.weight.sum()) * model.unit, np.finfo(float).tiny)
         meat = outer(sums) - share * np.outer(sums.gradient, sums.gradient)
-        back = model.uncentring
-        information, sandwich = (back @ each @ back.T for each in (bread, bread @ meat @ bread))
-        flat = back @ solution.theta
-        own = [problem.feature_names[column] for column in model.columns]
+        back, spare = model.uncentring, self._spare()
+        full = len(spare)
+        information, sandwich = np.full((full, full), np.nan), np.full((full, full), np.nan)
+        information[np.ix_(~spare, ~spare)] = back @ bread @ back.T
+        sandwich[np.ix_(~spare, ~spare)] = back @ bread @ meat @ bread @ back.T
+        flat = np.zeros(full)
+        flat[~spare] = back @ solution.theta
+        there = np.flatnonzero(~spare)
+        own = [problem.feature_names[column] for column in problem.columns]
         names = [*parameter_names(problem.channel.classes, own, model.intercept)]
-        for name, columns in zip(problem.channel.unknowns, model.unknown_columns, strict=True):
+        unknown = [problem.unknown_columns.get(name, ()) for name in problem.channel.unknowns]
+        for name, columns in zip(problem.channel.unknowns, unknown, strict=True):
             names += (
                 [name]
                 if not len(columns)
                 else [f"{name}: {term}" for term in ("Intercept", *(problem.feature_names[c] for c in columns))]
             )
+        sizes = [len(own) * (model.classes - 1) + model.intercept * (model.classes - 1)]
+        ends = np.cumsum([*sizes, *(len(columns) + 1 for columns in unknown)]).tolist()
         self.notes += [_note(name, solution, model, problem) for name in ran]
         return UnknownFit(
-            theta=flat[: model.free].reshape(model.classes - 1, model.width),
-            gammas=tuple(flat[places] for places in model.unknown_slices),
+            theta=flat[: ends[0]].reshape(model.classes - 1, -1),
+            gammas=tuple(flat[a:b] for a, b in pairwise(ends)),
             names=tuple(names),
             information_covariance=information,
             sandwich_covariance=sandwich,
@@ -389,9 +328,18 @@ class _Fit:
             notes=tuple(self.notes),
             penalised=tuple(ran),
             at_mean=tuple(float(solution.theta[places.start]) for places in model.unknown_slices),
-            profiles=profiles,
+            profiles={int(there[place]): profile for place, profile in profiles.items()},
             tests=tests,
         )
+
+    def _spare(self) -> Flags:
+        """Which of the parameters that were asked for belong to columns that were left out."""
+        problem, model = self.problem, self.model
+        first = [False] * int(model.intercept)
+        own = [*first, *(column not in model.columns for column in problem.columns)] * (model.classes - 1)
+        for name, kept in zip(problem.channel.unknowns, model.unknown_columns, strict=True):
+            own += [False, *(column not in kept for column in problem.unknown_columns.get(name, ()))]
+        return np.array(own, dtype=bool)
 
 
 def _note(name: str, solution: Solution, model: JointModel, problem: UnknownProblem) -> str:
