@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from askance.arrays import Codes, Floats
 from askance.channels.base import LabelChannel
-from askance.channels.labels.design_per_row import DesignPerRow
 from askance.errors import AskanceWarning, InvalidInput, NotAvailable
 from askance.learning.face.classes import class_codes
 from askance.learning.face.sample_weights import checked_weights
@@ -74,12 +73,14 @@ def accuracy_from_reports(
     if len(codes) != len(chosen):
         raise InvalidInput(f"{len(chosen)} rows of features and {len(codes)} reports", "as many of both")
     weights = checked_weights(weights, codes)
-    if isinstance(channel, DesignPerRow) and not channel.telling.all():
-        # Anchor questions and the like say nothing about anybody: accuracy is that on the other rows.
-        rows = channel.telling[codes]
+    designs: Any = channel  # of several, some may say nothing about anybody
+    telling = getattr(designs, "telling", np.ones(len(channel.matrix), dtype=bool))
+    if not telling.all():
+        # Anchor questions and the like: accuracy is that on the other rows.
+        rows = telling[codes]
         chosen, weights = chosen[rows], None if weights is None else weights[rows]
         sureness = None if sureness is None else sureness[rows]
-        codes, channel = (np.cumsum(channel.telling) - 1)[codes[rows]], channel.only_telling()
+        codes, channel = (np.cumsum(telling) - 1)[codes[rows]], designs.only_telling()
     if sureness is not None:
         _notice_what_no_channel_reports(chosen, sureness, codes, channel.matrix)
     counts = ReportCounts(len(codes), *counted(codes, weights, channel.matrix.shape[0]))

@@ -1,10 +1,14 @@
 """Can these bags tell class ratios, and does a new group look like a mixture of their classes?"""
 
 import math
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
+from askance.channels.alphabet import listed
+from askance.errors import AskanceWarning
+from askance.learning.ratios.groups import GroupEstimate
 from askance.learning.ratios.mmd import MmdRatios
 from askance.reports.number_format import number, p_value
 
@@ -190,3 +194,17 @@ def lemma_4(noise: np.ndarray, chance: float) -> float:
     if not variances.any():
         return math.nan
     return float(variances.size / math.sqrt(chance) * math.sqrt(variances.max()))
+
+
+def warn_of_shifts(groups: list[GroupEstimate]) -> None:
+    """Warn of groups that are no mixture of the classes that the bags show."""
+    least = min(group.estimate.misfit_p for group in groups)
+    odd = [group.name for group in groups if group.estimate.misfit_p < SHIFTED / len(groups)]
+    if odd:
+        which = "The group" if odd == [None] else f"{len(odd)} of {len(groups)} groups ({listed(odd)})"
+        warnings.warn(
+            f"{which} is no mixture of the classes as the training bags show them (p {least:.2g}): P(x | y) "
+            "has shifted, and the ratios may be off by more than their intervals say.",
+            AskanceWarning,
+            stacklevel=4,
+        )

@@ -2,7 +2,6 @@
 
 import math
 import os
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -11,13 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from askance.arrays import Floats
 from askance.channels.alphabet import listed
-from askance.errors import AskanceWarning, InvalidInput
+from askance.errors import InvalidInput
 from askance.learning.bags.bag_estimator import BagEstimator
 from askance.learning.bags.bags import Bags, read_bags
 from askance.learning.face.figures import drawn
 from askance.learning.face.random_state import random_generator
 from askance.learning.face.scoring import Of, asks_for_truth, refuse_score_of_reports
-from askance.learning.ratios.diagnosis import SHIFTED, RatioDiagnosis, diagnose
+from askance.learning.ratios.diagnosis import RatioDiagnosis, diagnose, warn_of_shifts
 from askance.learning.ratios.groups import Group, GroupEstimate, interval_frame, ratio_frame, split_groups
 from askance.learning.ratios.intervals import bounded_interval
 from askance.learning.ratios.mmd import MmdRatios
@@ -254,7 +253,7 @@ class RatioEstimator(BagEstimator):
         found = [self._estimate(group.rows) for group in several]
         ends = self._intervals(found, level)
         estimates = [GroupEstimate(group.name, *each) for group, *each in zip(several, found, ends, strict=True)]
-        self._warn_of_shifts(estimates)
+        warn_of_shifts(estimates)
         return estimates
 
     def estimate(self, X: Any) -> RatioEstimate:
@@ -397,15 +396,3 @@ class RatioEstimator(BagEstimator):
         # The estimate is brought to the simplex, its interval starts from what it was before: it shall hold both.
         ratios = np.array([each.ratios for each in found])
         return np.stack([np.minimum(low, ratios), np.maximum(high, ratios)], axis=2)
-
-    def _warn_of_shifts(self, groups: list[GroupEstimate]) -> None:
-        least = min(group.estimate.misfit_p for group in groups)
-        odd = [group.name for group in groups if group.estimate.misfit_p < SHIFTED / len(groups)]
-        if odd:
-            which = "The group" if odd == [None] else f"{len(odd)} of {len(groups)} groups ({listed(odd)})"
-            warnings.warn(
-                f"{which} is no mixture of the classes as the training bags show them (p {least:.2g}): P(x | y) "
-                "has shifted, and the ratios may be off by more than their intervals say.",
-                AskanceWarning,
-                stacklevel=4,
-            )
