@@ -52,6 +52,8 @@ from askance.learning.totals.mean_operator_classifier import MeanOperatorClassif
 from askance.mechanisms.accounting.shuffling import shuffled as shuffled
 from askance.mechanisms.ledger import Ledger as Ledger
 from askance.planning.auditing.channel_audit import audit as audit
+from askance.planning.auditing.counts_audit import audit_counts as audit_counts
+from askance.planning.auditing.mean_operator_audit import audit_mean_operator as audit_mean_operator
 from askance.planning.bag_advice import advise_bags as advise_bags
 from askance.planning.study_plan import plan as plan
 from askance.releases.counts_release import CountsRelease as CountsRelease

@@ -81,11 +81,11 @@ class Replay:
     --------
     >>> import askance as ask
     >>> from askance.entropy.replay import Replay, Tape
-    >>> with Replay(Tape()):  # what is not an audit cannot choose the bits of real reports
+    >>> with Replay(Tape()):  # doctest: +ELLIPSIS
     ...     ask.Warner(0.8).privatize(["yes"])
     Traceback (most recent call last):
     ...
-    askance.errors.InvalidInput: a replay of random bytes in __main__; expected an audit: askance.audit(channel)...
+    askance.errors.InvalidInput: a replay of random bytes in ...; expected an audit: askance.audit(channel)...
     """
 
     def __init__(self, tape: Tape) -> None:

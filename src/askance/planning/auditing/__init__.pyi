@@ -1,3 +1,4 @@
+from askance.planning.auditing.audit_questions import RELEASE_SHARES as RELEASE_SHARES
 from askance.planning.auditing.audit_questions import SHARES as SHARES
 from askance.planning.auditing.audit_questions import AuditQuestion as AuditQuestion
 from askance.planning.auditing.audit_report import AttributeAudit as AttributeAudit
@@ -5,3 +6,8 @@ from askance.planning.auditing.audit_report import AuditReport as AuditReport
 from askance.planning.auditing.audit_report import DesignAudit as DesignAudit
 from askance.planning.auditing.audit_report import NumberAudit as NumberAudit
 from askance.planning.auditing.channel_audit import audit as audit
+from askance.planning.auditing.counts_audit import audit_counts as audit_counts
+from askance.planning.auditing.counts_audit import level_of_a_bag as level_of_a_bag
+from askance.planning.auditing.every_mechanism import audit_everything as audit_everything
+from askance.planning.auditing.mean_operator_audit import audit_mean_operator as audit_mean_operator
+from askance.planning.auditing.release_audit import ReleaseAudit as ReleaseAudit

@@ -22,6 +22,15 @@ SHARES = {
     "tails": 0.05,
     "leaks": 0.05,
 }
+# The same for releases of totals: the law of the noise, on all data sets together and on each.
+RELEASE_SHARES = {
+    "law": 0.35,
+    "neighbouring data sets": 0.25,
+    "repeated releases": 0.15,
+    "values": 0.1,
+    "this release": 0.1,
+    "leaks": 0.05,
+}
 _MOST_FAULTS_SHOWN = 5  # the rest is counted: the first say what is wrong
 
 
@@ -75,13 +84,20 @@ class AuditQuestion:
 
     @classmethod
     def of(cls, name: str, asks: str, found: Iterable[Finding], error_rate: float, note: str = "") -> "AuditQuestion":
-        """Judge what was found at its share of the error rate."""
+        """Judge what was found, at the question's share of the error rate."""
+        return cls.judged(name, asks, found, error_rate, SHARES[name], note)
+
+    @classmethod
+    def judged(
+        cls, name: str, asks: str, found: Iterable[Finding], error_rate: float, share: float, note: str = ""
+    ) -> "AuditQuestion":
+        """Judge what was found, at some share of the error rate."""
         series = sorted(found, key=lambda one: one.p_value)
-        level = error_rate * SHARES[name] / max(1, len(series))
+        level = error_rate * share / max(1, len(series))
         return cls(
             name=name,
             asks=asks,
-            share=SHARES[name],
+            share=share,
             level=level,
             tests=sum(one.tests for one in series),
             smallest_p=min((one.p_value for one in series), default=1.0),

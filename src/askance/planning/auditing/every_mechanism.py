@@ -1,0 +1,161 @@
+"""Every mechanism of the library, with an example to audit: taken from the registries, so that none is forgotten."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, get_args
+
+import numpy as np
+
+from askance.channels.attributes.additive_noise import GaussianNoise, LaplaceNoise
+from askance.channels.attributes.per_coordinate import PerCoordinate
+from askance.channels.attributes.row_channel import RowChannel
+from askance.channels.attributes.state_flip import StateFlip
+from askance.channels.channel import Channel
+from askance.channels.guarantee import Guarantee
+from askance.channels.labels.design_per_row import DesignPerRow
+from askance.channels.labels.finite import FiniteChannel, Identity
+from askance.channels.labels.memoised import Memoised
+from askance.channels.labels.randomized_response import RandomizedResponse
+from askance.channels.labels.surveys import (
+    Crosswise,
+    ForcedResponse,
+    Kuk,
+    Mangat,
+    Triangular,
+    UnrelatedQuestion,
+    Warner,
+)
+from askance.channels.region_counts import RegionCounts
+from askance.channels.rows.coordinate_release import CoordinateRelease
+from askance.channels.rows.per_value_flip import PerValueFlip
+from askance.channels.rows.priv_unit import PrivUnit
+from askance.channels.rows.private_number import PrivateNumber
+from askance.channels.rows.private_row import MECHANISMS, PrivateRow
+from askance.channels.rows.sampled_coordinates import SampledCoordinates
+from askance.channels.rows.triple_release import TripleRelease
+from askance.channels.rows.window_release import WindowRelease
+from askance.channels.specs import EVERY_CHANNEL
+from askance.planning.auditing.audit_report import AuditReport
+from askance.planning.auditing.channel_audit import audit
+from askance.planning.auditing.counts_audit import audit_counts
+from askance.planning.auditing.mean_operator_audit import audit_mean_operator, check_rate
+from askance.planning.auditing.release_audit import ReleaseAudit
+from askance.releases.counts_release import Mechanism as CountsMechanism
+from askance.releases.mean_operator_release import Mechanism as SumsMechanism
+
+_COLUMNS = {"age": (0.0, 100.0), "income": (-5.0, 15.0)}
+_DELTA = 1e-3  # for mechanisms that have one
+_FEWER = 25  # times fewer releases than reports: each takes a millisecond or more
+_FEWEST = 40  # releases
+_EXAMPLES: tuple[Any, ...] = (
+    RandomizedResponse(("never", "once", "often"), epsilon=1.0),
+    FiniteChannel([[0.7, 0.2], [0.2, 0.3], [0.1, 0.5]], ["no", "yes"], ["low", "middle", "high"]),
+    Identity(("no", "yes")),
+    Warner(0.75),
+    Crosswise(0.25),
+    ForcedResponse(1 / 6, 1 / 6),
+    UnrelatedQuestion(0.7, 0.4),
+    Mangat(0.7),
+    Triangular(0.25),
+    Kuk(0.8, 0.3),
+    CoordinateRelease(4, 1.0),
+    PerValueFlip(5, 3.0),
+    PrivUnit(3, 2.0),
+    TripleRelease(3, 4.0),
+    TripleRelease(3, 4.0, signed=True),
+    WindowRelease(6, 3.0),
+    PrivateNumber(0.0, 100.0, 2.0),
+    PrivateNumber(0.0, 100.0, 2.0, "piecewise"),
+    PrivateNumber(0.0, 100.0, 2.0, "duchi"),
+    SampledCoordinates(5, 6.0),
+    *(PrivateRow(_COLUMNS, 4.0, mechanism) for mechanism in MECHANISMS),
+    RegionCounts(["noun", "verb"], width=3),
+    StateFlip(4, 0.3, dim=3),
+    GaussianNoise(1.0, dim=2, bounds=(0.0, 1.0)),
+    LaplaceNoise(1.0, dim=2, bounds=(0.0, 1.0)),
+    PerCoordinate([StateFlip(2, 0.2, dim=1), LaplaceNoise(1.0, dim=1, bounds=(0.0, 1.0))]),
+    RowChannel(StateFlip(4, 0.3, dim=3), label=Warner(0.8)),
+    DesignPerRow({"cards": Warner(0.8), "dice": ForcedResponse(0.1, 0.3)}),
+    Memoised(RandomizedResponse(("no", "yes"), epsilon=2.0), 1.0),
+)
+
+
+def mechanism_names() -> list[str]:
+    """Return the names of all that :func:`audit_everything` audits."""
+    return [name for name, _ in _audits(None, 0.5)]
+
+
+def audit_everything(
+    draws: int | None = None, error_rate: float = 1e-3, progress: Callable[[int, int], None] | None = None
+) -> dict[str, AuditReport | ReleaseAudit]:
+    """Audit every mechanism of the library: each kind of channel, and each way to release sums and counts.
+
+    Parameters
+    ----------
+    draws : int, optional
+        Reports to draw for each; a 25th of it for releases of totals, which are costly. Some seconds' worth each if not
+        given.
+    error_rate : float
+        The probability with which any of them may fail although all are honest.
+    progress : function of two numbers, optional
+        Called with how many are done, and how many there are.
+
+    Returns
+    -------
+    dict
+        By name, what was found.
+    """
+    check_rate(error_rate)
+    count = len(mechanism_names())
+    found = {}
+    for done, (name, run) in enumerate(_audits(draws, error_rate / count)):
+        if progress is not None:
+            progress(done, count)
+        found[name] = run()
+    return found
+
+
+def _audits(draws: int | None, rate: float) -> Iterator[tuple[str, Callable[[], AuditReport | ReleaseAudit]]]:
+    for kind in EVERY_CHANNEL:
+        examples = [example for example in _EXAMPLES if type(example) is kind]
+        if not examples:
+            yield kind.kind, lambda kind=kind: _not_tried(kind.kind, rate)  # type: ignore[misc]
+        for example in examples:
+            name = kind.kind if len(examples) == 1 else f"{kind.kind} {_told_apart(example)}"
+            yield name, lambda example=example: _channel(example, draws, rate)  # type: ignore[misc]
+    releases = None if draws is None else max(_FEWEST, draws // _FEWER)
+    for name in get_args(SumsMechanism):
+        if name != "auto":
+            yield f"mean operator: {name}", lambda name=name: _sums(name, releases, rate)  # type: ignore[misc]
+    for name in get_args(CountsMechanism):
+        if name != "auto":
+            yield f"counts: {name}", lambda name=name: _counts(name, releases, rate)  # type: ignore[misc]
+
+
+def _told_apart(example: Any) -> str:
+    given = example.parameters()
+    return str(given.get("mechanism") or given.get("method") or ("signed" if given.get("signed") else "unsigned"))
+
+
+def _channel(channel: Any, draws: int | None, rate: float) -> AuditReport | ReleaseAudit:
+    if not isinstance(channel, Channel):  # nothing is drawn to hide anything
+        return ReleaseAudit(repr(channel), channel.guarantee, 0, rate, ())
+    return audit(channel, draws, rate)
+
+
+def _not_tried(kind: str, rate: float) -> ReleaseAudit:
+    wrong = (f"there is no example of {kind} to audit: add one to every_mechanism",)
+    return ReleaseAudit(kind, Guarantee(float("inf")), 0, rate, (), wrong)
+
+
+def _sums(mechanism: str, draws: int | None, rate: float) -> ReleaseAudit:
+    rng = np.random.default_rng(0)  # public features: any will do
+    features, labels = rng.normal(size=(40, 2)), np.where(np.arange(40) % 3, 1, -1)
+    delta = _DELTA if mechanism == "gaussian" else 0
+    return audit_mean_operator(features, labels, 1, delta, mechanism, draws=draws, error_rate=rate)
+
+
+def _counts(mechanism: str, draws: int | None, rate: float) -> ReleaseAudit:
+    pure = mechanism in ("discrete-laplace", "laplace", "laplace-prior")
+    counts = [12, 18] if mechanism in ("laplace-prior", "dirichlet") else [12, 18, 10]
+    counts = [500, 500] if mechanism == "scaled-dirichlet-paper" else counts  # which refuses small counts
+    return audit_counts(counts, 1, 0 if pure else _DELTA, mechanism, draws=draws, error_rate=rate)
