@@ -14,6 +14,7 @@ from askance.engines.base import Engine
 from askance.errors import InvalidInput, ReleaseError
 from askance.files.location import StrPath
 from askance.releases.header import Header
+from askance.releases.manifest import write_manifest
 from askance.releases.privatizing import Privatized, Privatizer, check_data
 from askance.releases.release import Release
 from askance.releases.study import Study
@@ -49,7 +50,7 @@ class PrivatizePiece:
     def run(self) -> Part:
         name = f"part-{self.number:05d}.{secrets.token_hex(6)}.parquet"
         faults: dict[str, Fault] = {}
-        with ReleaseWriter(Path(self.folder) / name, self.header) as writer:
+        with ReleaseWriter(Path(self.folder) / name, self.header, part=True) as writer:
             where = f" of {self.file.path.name}"
             clipped = Privatizer(self.header).hide_file(self.file, writer, faults, self.row_groups, where=where)
         return Part(name, writer.num_rows, tuple(faults.values()), clipped)
@@ -76,6 +77,7 @@ def privatize_on(engine: Engine, study: Study, data: StrPath, out: StrPath, *, o
         if not sum(part.rows for part in parts):
             raise InvalidInput(f"{data} has no rows", "at least one")
         _keep(folder, parts)
+        write_manifest(folder)
         put_in_place(folder, target, overwrite=overwrite)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

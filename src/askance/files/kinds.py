@@ -65,6 +65,8 @@ _FORMATS = {
     "askance-mean-operator": "a release of a mean operator",
     "askance-regions": "a release of counted regions",
     "askance-ledger-receipt": "a receipt of a ledger",
+    "askance-manifest": "a manifest of part files",
+    "askance-signature": "a signature of a release",
 }
 REPORTS = FileKind("a release of reports", parquet_key=b"askance")
 MODEL = FileKind.of_format("askance-model")

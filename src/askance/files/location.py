@@ -107,6 +107,12 @@ class Location:
             raise ReleaseError(f"{self} is not a JSON file", wanted) from None
 
     @contextmanager
+    def opened(self) -> Iterator[pa.NativeFile]:
+        """Open a file for reading at any place, for the time of a ``with`` block."""
+        with self._system() as (system, path), system.open_input_file(path) as file:
+            yield file
+
+    @contextmanager
     def parquet(self, **options: Any) -> Iterator[pq.ParquetFile]:
         """Open a Parquet file for the time of a ``with`` block."""
         with self._system() as (system, path), pq.ParquetFile(path, filesystem=system, **options) as file:

@@ -7,6 +7,7 @@ from askance.releases.declarations import Question as Question
 from askance.releases.declared_columns import conform_columns as conform_columns
 from askance.releases.header import Header as Header
 from askance.releases.header import whole_person as whole_person
+from askance.releases.manifest import write_manifest as write_manifest
 from askance.releases.mean_operator import MeanOperator as MeanOperator
 from askance.releases.mean_operator_release import MeanOperatorRelease as MeanOperatorRelease
 from askance.releases.mean_operator_release import Mechanism as Mechanism

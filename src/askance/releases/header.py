@@ -7,7 +7,7 @@ that was separated from its study is still understood.
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -20,8 +20,10 @@ from askance.errors import InvalidInput, ReleaseError
 from askance.releases.declarations import Covariate as Covariate
 from askance.releases.declarations import Question as Question
 from askance.releases.declarations import check_names
+from askance.releases.restated import check_restated, once_each
 from askance.tables.data_files import METADATA_KEY
 
+_SEALED = "sealed"
 _COMPOSITION = "One person answers every question, so the levels of the questions add up."
 
 
@@ -61,6 +63,8 @@ class Header:
         The study's short and long name.
     askance : str
         The version that wrote the release.
+    sealed : bool
+        Whether the file that it is in has a seal, by which it notices that a bit has changed.
     """
 
     FORMAT: ClassVar[str] = "askance-release"
@@ -71,6 +75,7 @@ class Header:
     study: str = ""
     title: str = ""
     askance: str = __version__
+    sealed: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         vars(self).update(questions=tuple(self.questions), covariates=tuple(self.covariates))
@@ -158,9 +163,10 @@ class Header:
             "guarantee": self.guarantee.to_dict() | {"composition": _COMPOSITION},
         }
 
-    def to_metadata(self) -> dict[bytes, bytes]:
-        """Return the Parquet key-value metadata that holds this header."""
-        return {METADATA_KEY: json.dumps(self.to_dict(), allow_nan=False, ensure_ascii=False).encode()}
+    def to_metadata(self, *, sealed: bool = False) -> dict[bytes, bytes]:
+        """Return the Parquet key-value metadata that holds this header, for a file that will be sealed or not."""
+        said = self.to_dict() | ({_SEALED: True} if sealed else {})
+        return {METADATA_KEY: json.dumps(said, allow_nan=False, ensure_ascii=False).encode()}
 
     @classmethod
     def from_metadata(cls, metadata: Mapping[bytes, bytes] | None, path: str) -> "Header":
@@ -173,7 +179,7 @@ class Header:
                 "To make one from true answers: askance privatize study.toml DATA --out RELEASE.",
             )
         try:
-            fields = json.loads(raw)
+            fields = json.loads(raw, object_pairs_hook=once_each)
             if fields["format"] != cls.FORMAT:
                 raise ReleaseError(f"{path} has the format {fields['format']!r}", repr(cls.FORMAT))
             if fields["version"] != cls.VERSION:
@@ -195,17 +201,22 @@ class Header:
     def from_dict(cls, fields: Mapping[str, Any]) -> "Header":
         """Read what :meth:`to_dict` wrote, and check that the promise follows from the channels."""
         questions = []
-        for name, field in fields["questions"].items():
-            channel = channel_from_spec(field["channel"])
-            columns = field.get("columns")
-            questions.append(Question(name, channel, field["text"], field["design_column"], columns))
-            _check_promise(Guarantee.from_dict(field["guarantee"]), channel.guarantee, f"question {name!r}")
+        for name, said in fields["questions"].items():
+            channel = channel_from_spec(said["channel"])
+            columns = said.get("columns")
+            questions.append(Question(name, channel, said["text"], said["design_column"], columns))
+            _check_promise(Guarantee.from_dict(said["guarantee"]), channel.guarantee, f"question {name!r}")
         covariates = [
             Covariate(c["name"], c["type"], None if c["levels"] is None else tuple(c["levels"]), c["missing"])
             for c in fields["covariates"]
         ]
-        header = cls(tuple(questions), tuple(covariates), fields["study"], fields["title"], fields["askance"])
+        sealed = _SEALED in fields
+        header = cls(tuple(questions), tuple(covariates), fields["study"], fields["title"], fields["askance"], sealed)
         _check_promise(Guarantee.from_dict(fields["guarantee"]), header.guarantee, "whole person")
+        if sealed:
+            check_restated(dict(fields), header.to_dict() | {_SEALED: True})
+        else:
+            _check_words(fields, header.to_dict())
         return header
 
 
@@ -216,3 +227,11 @@ def _check_promise(said: Guarantee, real: Guarantee, what: str) -> None:
         raise InvalidInput(
             f"it promises epsilon {said.epsilon:g} for the {what}", f"{real.epsilon:g}, as its channel gives"
         )
+
+
+def _check_words(said: Mapping[str, Any], real: Mapping[str, Any]) -> None:
+    """Check all that version 0.1.0 said about guarantees; that had no page of proofs yet."""
+    pairs = [(said["guarantee"], real["guarantee"])]
+    pairs += [(said["questions"][name]["guarantee"], each["guarantee"]) for name, each in real["questions"].items()]
+    for told, restated in pairs:
+        check_restated(dict(told), {name: value for name, value in restated.items() if name in told or name != "proof"})

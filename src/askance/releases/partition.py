@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from askance.errors import ReleaseError
 from askance.files.location import UNREADABLE, Location, first_line
+from askance.releases.sealed_parquet import checked_parquet
 
 
 class Partition(ABC):
@@ -60,9 +61,11 @@ class FilePartition(Partition):
     def read(self, columns: Sequence[str] | None = None) -> pa.Table:
         wanted = None if columns is None else list(columns)
         try:
-            with Location(self.path).parquet(read_dictionary=list(self.dictionary_columns)) as file:
+            with checked_parquet(Location(self.path), read_dictionary=list(self.dictionary_columns)) as (file, _):
                 # No threads inside: engines read several partitions at a time.
                 table = file.read_row_group(self.row_group, columns=wanted, use_threads=False)
+        except ReleaseError:
+            raise
         except UNREADABLE as error:
             raise ReleaseError(
                 f"row group {self.row_group} of {self.path} cannot be read ({first_line(error)})",

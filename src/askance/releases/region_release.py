@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -20,8 +21,10 @@ from askance.errors import AskanceError, InvalidInput, ReleaseError
 from askance.files.kinds import FileKind
 from askance.files.location import UNREADABLE, Location, StrPath, first_line
 from askance.files.targets import check_target, written_whole
+from askance.releases.restated import DIGEST, content_digest, once_each
 from askance.tables.counted_region import CountedRegion, Sentences, checked_sentences, is_writable
 
+_HEADER = {"format", "version", "askance", "tags", "channel", DIGEST}  # what the first line says
 _EXPECTED = "regions as JSON lines (.jsonl) or Parquet"
 
 
@@ -146,7 +149,14 @@ class RegionRelease:
             "askance": askance.__version__,
             "tags": list(self.tags),
             "channel": None if self.channel is None else self.channel.to_spec(),
+            DIGEST: self.digest,
         }
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the tags, the channel, the sentences and the regions, whatever file they are in."""
+        channel = None if self.channel is None else self.channel.to_spec()
+        return content_digest({"tags": list(self.tags), "channel": channel, "records": [*self._records()]})
 
     def _records(self) -> Iterator[dict[str, Any]]:
         for number, words in enumerate(self.sentences or ()):
@@ -156,7 +166,8 @@ class RegionRelease:
 
     def _write_parquet(self, path: Path) -> None:
         import pyarrow as pa
-        import pyarrow.parquet as pq
+
+        from askance.releases.sealed_parquet import SealingWriter
 
         words, number = pa.list_(pa.string()), pa.int64()
         kinds = {
@@ -168,7 +179,9 @@ class RegionRelease:
             for record in self._records()
         ]
         schema = pa.schema(list(kinds.items()), {self.METADATA_KEY: json.dumps(self.to_dict()).encode()})
-        pq.write_table(pa.Table.from_pylist(rows, schema), path, compression="zstd")
+        writer = SealingWriter(path, schema, part=False, compression="zstd")
+        writer.write_table(pa.Table.from_pylist(rows, schema), row_group_size=max(1, len(rows)))
+        writer.close()
 
     def __repr__(self) -> str:
         many = len(self.regions)
@@ -229,7 +242,7 @@ def _occurring(regions: Iterable[CountedRegion]) -> list[str]:
 def _from_lines(place: Location) -> Iterator[dict[str, Any]]:
     for number, line in enumerate(place.read(_EXPECTED).split(b"\n"), 1):
         try:
-            record = json.loads(line, object_pairs_hook=_once_each) if line.strip() else {}
+            record = json.loads(line, object_pairs_hook=once_each) if line.strip() else {}
         except InvalidInput as error:
             raise InvalidInput(f"line {number}: {error}") from None
         except json.JSONDecodeError as error:
@@ -242,22 +255,16 @@ def _from_lines(place: Location) -> Iterator[dict[str, Any]]:
             yield record
 
 
-def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON, or a map of Parquet; of a key that comes twice, one value would be lost in silence."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InvalidInput(f"{twice!r} more than once in one object", "every name once")
-    return found
-
-
 def _from_parquet(place: Location) -> Iterator[dict[str, Any]]:
+    from askance.releases.sealed_parquet import checked_parquet
+
     try:
-        with place.parquet() as file:
+        with checked_parquet(place) as (file, _):
             table = file.read()
     except FileNotFoundError:
         raise ReleaseError(f"there is no file {place}", _EXPECTED) from None
+    except ReleaseError:
+        raise
     except UNREADABLE as error:
         raise ReleaseError(f"{place} cannot be read as Parquet ({first_line(error)})", _EXPECTED) from error
     said = (table.schema.metadata or {}).get(RegionRelease.METADATA_KEY)
@@ -267,7 +274,7 @@ def _from_parquet(place: Location) -> Iterator[dict[str, Any]]:
         record = {name: value for name, value in row.items() if value is not None}
         if isinstance(record.get("counts"), list):
             try:
-                record["counts"] = _once_each(record["counts"])
+                record["counts"] = once_each(record["counts"])
             except (TypeError, ValueError) as error:
                 raise InvalidInput(
                     f"row {number}: counts that cannot be read ({error})", "a map of tag to count"
@@ -277,7 +284,7 @@ def _from_parquet(place: Location) -> Iterator[dict[str, Any]]:
 
 def _assembled(records: Iterable[dict[str, Any]]) -> RegionRelease:
     """Sort records into header, sentences and regions; one record may hold a sentence and a region of it."""
-    tags, channel = None, None
+    tags, channel, digest = None, None, None
     sentences: dict[int, Any] = {}
     regions = []
     for record in records:
@@ -288,7 +295,10 @@ def _assembled(records: Iterable[dict[str, Any]]) -> RegionRelease:
                 raise InvalidInput(
                     f"format version {record.get('version')!r}", f"version {RegionRelease.VERSION}", "Upgrade askance."
                 )
-            tags = record.get("tags")
+            unknown = record.keys() - _HEADER
+            if unknown and "askance" in record:
+                raise InvalidInput(f"a header with {listed(sorted(unknown))}", listed(sorted(_HEADER)))
+            tags, digest = record.get("tags"), record.get(DIGEST)
             channel = None if record.get("channel") is None else channel_from_spec(record["channel"])
             continue
         if "words" in record:
@@ -299,9 +309,15 @@ def _assembled(records: Iterable[dict[str, Any]]) -> RegionRelease:
             if set(record) == {"sentence"}:
                 continue
         regions.append(record)
-    if not sentences:
-        return RegionRelease.of(regions, None, tags, channel)
     missing = set(range(len(sentences))) - set(sentences)
     if missing:
         raise InvalidInput(f"no words of sentence {min(missing)}", f"sentences 0 to {len(sentences) - 1}")
-    return RegionRelease.of(regions, [sentences[number] for number in range(len(sentences))], tags, channel)
+    words = [sentences[number] for number in range(len(sentences))] or None
+    release = RegionRelease.of(regions, words, tags, channel)
+    if digest is not None and digest != release.digest:
+        raise InvalidInput(
+            "its content is not what its digest was made of",
+            "a file as it was written",
+            "Ask for it again; or, if you changed it yourself, take the digest out of its first line.",
+        )
+    return release

@@ -19,8 +19,10 @@ from askance.errors import InvalidInput, ReleaseError
 from askance.files.location import UNREADABLE, Location, StrPath, first_line
 from askance.releases.declared_columns import conform_reports
 from askance.releases.header import Header, Question
+from askance.releases.manifest import check_manifest, digest_of_parts
 from askance.releases.partition import FilePartition, TablePartition
 from askance.releases.partition import Partition as Partition
+from askance.releases.sealed_parquet import Seal, checked_parquet
 from askance.tables.data_files import METADATA_KEY
 
 _FOOTERS_AT_A_TIME = 16  # a far store takes tens of milliseconds to answer: so, hundreds of files a second
@@ -32,6 +34,7 @@ class Footer(NamedTuple):
     file: Location
     metadata: pq.FileMetaData
     schema: pa.Schema
+    seal: Seal | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +51,8 @@ class Release:
         Where the rows are.
     path : str, optional
         The file or folder, if it has one.
+    digest : str, optional
+        SHA-256 that stands for the whole file or folder, if it has one: those that askance 0.1.0 wrote have none.
 
     Examples
     --------
@@ -71,6 +76,7 @@ class Release:
     header: Header
     parts: tuple[Partition, ...] = field(repr=False)
     path: str | None = None
+    digest: str | None = None
 
     @classmethod
     def read(cls, path: StrPath) -> "Release":
@@ -81,6 +87,7 @@ class Release:
     @classmethod
     def of_footers(cls, place: Location, footers: Iterable[Footer]) -> "Release":
         """Open a release whose files have been looked at."""
+        footers = list(footers)
         headers: dict[bytes | None, Header] = {}
         parts: list[Partition] = []
         first = None
@@ -92,7 +99,8 @@ class Release:
                 headers[said] = Header.from_metadata(footer.metadata.metadata, str(footer.file))
                 _check_same_study(headers, footer.file, first)
             parts += _row_groups(headers[said], footer)
-        return cls(next(iter(headers.values())), tuple(parts), str(place))
+            _check_sealed(headers[said], footer)
+        return cls(next(iter(headers.values())), tuple(parts), str(place), _digest(place, footers))
 
     @classmethod
     def from_table(cls, table: pa.Table, header: Header) -> "Release":
@@ -190,7 +198,10 @@ def read_footers(place: Location) -> list[Footer]:
     files = _files(place)
     # Many files may be far away: several footers are on their way at a time.
     with ThreadPoolExecutor(_FOOTERS_AT_A_TIME) as pool:
-        return list(pool.map(_footer, files))
+        footers = list(pool.map(_footer, files))
+    if files != [place]:
+        check_manifest(place, {footer.file.name: footer.seal for footer in footers})
+    return footers
 
 
 def _files(place: Location) -> list[Location]:
@@ -212,14 +223,31 @@ def _files(place: Location) -> list[Location]:
 
 def _footer(file: Location) -> Footer:
     try:
-        with file.parquet() as parquet:
-            return Footer(file, parquet.metadata, parquet.schema_arrow)
+        with checked_parquet(file) as (parquet, seal):
+            return Footer(file, parquet.metadata, parquet.schema_arrow, seal)
+    except ReleaseError:
+        raise
     except UNREADABLE as error:
         raise ReleaseError(
             f"{file} cannot be read as Parquet ({_why(file, error)})",
             "a release written by askance",
             "If it is a release, it was cut off or damaged on its way: copy or write it again.",
         ) from error
+
+
+def _check_sealed(header: Header, footer: Footer) -> None:
+    """Check that a file that says it is sealed has a seal, and the rows that the seal says."""
+    if header.sealed and (footer.seal is None or footer.seal.rows != footer.metadata.num_rows):
+        raise ReleaseError(
+            f"{footer.file} has lost its seal", "a file as it was written", "Copy it again, or ask for it again."
+        )
+
+
+def _digest(place: Location, footers: Sequence[Footer]) -> str | None:
+    seals = {footer.file.name: footer.seal for footer in footers}
+    if [footer.file for footer in footers] == [place]:
+        return None if footers[0].seal is None else footers[0].seal.digest
+    return digest_of_parts(seals)
 
 
 def _check_same_study(headers: dict[bytes | None, Header], file: Location, first: Location) -> None:

@@ -10,13 +10,15 @@ from types import TracebackType
 from typing import Self
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from askance.errors import InvalidInput, ReleaseError
-from askance.files.kinds import REPORTS
+from askance.files.kinds import REPORTS, FileKind
 from askance.files.targets import refuse_another_kind
+from askance.releases import manifest
 from askance.releases.header import Header
+from askance.releases.sealed_parquet import SealingWriter
 
+_BESIDE = {manifest.NAME: FileKind.of_format(manifest.FORMAT)}  # what a folder holds besides its parts
 # To open and read a group takes one or two milliseconds; a thread needs as long to sum so many rows of a few columns.
 ROW_GROUP_ROWS = 1 << 17
 _SMALL_GROUP_BYTES = 1 << 20  # where rows are a byte or two, groups are larger
@@ -40,6 +42,8 @@ class ReleaseWriter:
         Replace what is there. Refused otherwise.
     rows_per_part : int, optional
         Write a folder of part files with this many rows each.
+    part : bool
+        Whether the file will be one of several in a folder, which gets a manifest.
     """
 
     def __init__(
@@ -49,8 +53,10 @@ class ReleaseWriter:
         *,
         overwrite: bool = False,
         rows_per_part: int | None = None,
+        part: bool = False,
     ) -> None:
         self.path = Path(path)
+        self.part = part
         self.header = header
         self.overwrite = overwrite
         self.rows_per_part = rows_per_part
@@ -62,9 +68,9 @@ class ReleaseWriter:
                 f"cannot write {self.path}: there is no folder {self.path.parent}", remedy="Make it first."
             )
         refuse_existing(self.path, overwrite)
-        self._schema = header.schema.with_metadata(header.to_metadata())
+        self._schema = header.schema.with_metadata(header.to_metadata(sealed=True))
         self._temporary = self.path.parent / f".{self.path.name}.{secrets.token_hex(6)}.tmp"
-        self._file: pq.ParquetWriter | None = None
+        self._file: SealingWriter | None = None
         self._parts = 0
         self._rows_in_part = 0
         self._pending: list[pa.Table] = []
@@ -113,9 +119,10 @@ class ReleaseWriter:
         if self._rows_in_part == self.rows_per_part:
             self._close_part()
 
-    def _open_part(self) -> pq.ParquetWriter:
+    def _open_part(self) -> SealingWriter:
         labels = [field.name for field in self._schema if not pa.types.is_floating(field.type)]
-        return pq.ParquetWriter(self._part_path(), self._schema, compression="zstd", use_dictionary=labels)
+        part = self.part or self.rows_per_part is not None
+        return SealingWriter(self._part_path(), self._schema, part=part, compression="zstd", use_dictionary=labels)
 
     def _part_path(self) -> Path:
         if self.rows_per_part is None:
@@ -143,13 +150,15 @@ class ReleaseWriter:
             self._pending = self._pending or [self._schema.empty_table()]
             self._write_group(max(self._pending_rows, 1))
         self._close_part()
+        if self.rows_per_part is not None:
+            manifest.write_manifest(self._temporary)
         put_in_place(self._temporary, self.path, overwrite=self.overwrite)
 
     def _remove_temporary(self) -> None:
         if self._file is not None:
             # The sink may be the very thing that failed (a full disk).
             with contextlib.suppress(OSError, pa.ArrowException):
-                self._file.close()
+                self._file.abandon()
         _remove(self._temporary)
 
 
@@ -160,7 +169,7 @@ def refuse_existing(path: Path, overwrite: bool) -> None:
     # What is replaced is gone: true answers, a study file, a ledger, a folder of other things must not be. Readers pass
     # over hidden files in a folder, and so these count too.
     for file in sorted(path.iterdir()) if path.is_dir() else [path]:
-        refuse_another_kind(file, REPORTS)
+        refuse_another_kind(file, _BESIDE.get(file.name, REPORTS) if file != path else REPORTS)
 
 
 def put_in_place(temporary: Path, path: Path, *, overwrite: bool) -> None:
