@@ -9,6 +9,7 @@ import pytest
 import askance as ask
 from askance import InvalidInput, Unidentifiable, channel_from_spec
 from askance.channels.labels import unknown_from_spec
+from askance.mechanisms.accounting import channel_loss
 
 UNKNOWN = {
     "unrelated": ask.UnrelatedQuestion(0.7, prevalence=ask.Unknown()),
@@ -158,6 +159,17 @@ def test_where_people_do_as_asked():
     assert UNKNOWN["lie-detector"].without_effect("truthful") == 1
     assert UNKNOWN["unrelated"].without_effect("unrelated_prevalence") is None
     assert UNKNOWN["anchor"].without_effect("random_answers") == 0
+
+
+def test_the_device_is_what_is_audited_and_the_worst_value_is_what_is_paid_for():
+    audited = ask.audit(UNKNOWN["cheaters"], draws=20_000, error_rate=1e-9)
+    assert audited.passed
+    assert audited.exact_epsilon == pytest.approx(UNKNOWN["cheaters"].guarantee.epsilon)
+    assert ask.audit(ask.DesignPerRow({"a": UNKNOWN["random"]}), draws=20_000, error_rate=1e-9).passed
+    with pytest.raises(InvalidInput, match="unrelated_prevalence nobody knows"):
+        ask.audit(UNKNOWN["unrelated"])
+    paid = channel_loss(UNKNOWN["unrelated-bounded"])
+    assert paid.epsilon == pytest.approx(UNKNOWN["unrelated-bounded"].guarantee.epsilon)
 
 
 @pytest.mark.parametrize(

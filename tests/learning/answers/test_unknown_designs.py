@@ -249,6 +249,27 @@ def test_designs_with_equal_columns_are_fine_when_another_identifies():
     reports = ["yes"] * 620 + ["no"] * 380 + ["yes"] * 80 + ["no"] * 20
     fitted = ask.Prevalence(designs).fit(reports, design=["question"] * 1000 + ["anchor"] * 100)
     assert fitted.proportions_[1] == pytest.approx(0.3)
+    alone = ask.Anchor(ask.Crosswise(0.2))
+    for model in (ask.Prevalence(alone).fit, lambda reports: ask.IndirectClassifier(alone).fit([[0.0]] * 4, reports)):
+        with pytest.raises(Unidentifiable):
+            model(["yes", "no", "no", "no"])
+
+
+def test_columns_that_say_nothing_are_left_out_by_name():
+    designs, psi, _ = NAMED["cheaters"]
+    X, reports, design = survey(designs, psi, 52, n=800)
+    frame = pd.DataFrame(X, columns=["age", "female"])
+    alone = ask.IndirectClassifier(designs, unknowns={"cheaters": ["female"]}).fit(frame, reports, design=design)
+    more = frame.assign(year=2026.0, months=12 * frame["age"])
+    both = ask.IndirectClassifier(designs, unknowns={"cheaters": ["year", "female"]})
+    with pytest.warns(AskanceWarning, match=r"Left out.*: (year, months|cheaters: year)\."):
+        both.fit(more, reports, design=design)
+    shown, table = (model.summary().to_frame() for model in (alone, both))
+    assert table.loc[shown.index].to_numpy() == pytest.approx(shown.to_numpy(), rel=1e-4, abs=1e-6)
+    rest = table.drop(shown.index)
+    assert rest.index.tolist() == ["year", "months", "cheaters: year"]
+    assert np.all(rest["estimate"] == 0)
+    assert rest.drop(columns="estimate").isna().to_numpy().all()
 
 
 def test_a_group_of_one_row_does_no_harm():

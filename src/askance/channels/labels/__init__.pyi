@@ -4,6 +4,7 @@ from askance.channels.labels.finite import FiniteChannel as FiniteChannel
 from askance.channels.labels.finite import FiniteLaw as FiniteLaw
 from askance.channels.labels.finite import Identity as Identity
 from askance.channels.labels.finite import checked_matrix as checked_matrix
+from askance.channels.labels.finite import refuse_indistinguishable as refuse_indistinguishable
 from askance.channels.labels.finite import refuse_other_classes as refuse_other_classes
 from askance.channels.labels.finite import unbiasing_matrix as unbiasing_matrix
 from askance.channels.labels.memoised import Memoised as Memoised

@@ -124,6 +124,13 @@ class DesignPerRow(QuestionChannel, HasUnknowns):
         kept = {name: channel for (name, channel), tells in zip(self.designs.items(), told, strict=True) if tells}
         return DesignPerRow(kept)
 
+    @property
+    def as_asked(self) -> "DesignPerRow":
+        """The designs that people are asked to follow, which :meth:`privatize` draws from."""
+        if not self.unknowns:
+            return self
+        return DesignPerRow({name: channel.as_asked for name, channel in self.designs.items()})
+
     def without_effect(self, name: str) -> float | None:
         said = [channel.without_effect(name) for channel in self.designs.values() if name in channel.unknowns]
         return said[0] if len({*said}) == 1 else None

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from askance.arrays import Floats
 from askance.channels.base import LabelChannel
 from askance.channels.labels.design_per_row import DesignPerRow
-from askance.channels.labels.finite import FiniteLaw, Identity
+from askance.channels.labels.finite import FiniteLaw, Identity, refuse_indistinguishable
 from askance.engines.base import Engine
 from askance.engines.local.engine import LocalEngine
 from askance.engines.sources import ArraySource, RecordSource
@@ -179,7 +179,9 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
         unknown_columns: Mapping[str, Sequence[int]],
     ) -> Self:
         forget_unknowns(self)
-        if has_unknowns(channel):
+        if not has_unknowns(channel):
+            refuse_indistinguishable(channel.matrix, channel.classes)
+        else:
             fit_regression(self, source, channel, engine, names, intercept, weighted, unknown_columns)
             return self
         ridge = checked_ridge(self.ridge)

@@ -106,10 +106,12 @@ def channel_loss(channel: Any) -> PrivacyLoss:
     >>> channel_loss(Warner(0.75)).kind, channel_loss(PrivateNumber(0, 10, epsilon=1.0)).kind
     ('channel', 'level')
     """
-    if isinstance(channel, FiniteLaw):  # not a method of the channel: losses are worked out above channels
+    if (
+        isinstance(channel, FiniteLaw) and not channel.unknowns
+    ):  # not a method of the channel: losses are worked out above channels
         return ChannelLoss(channel)
     designs = getattr(channel, "designs", None)
-    if designs is not None:  # everybody is asked under one of them
+    if designs is not None and not isinstance(channel, FiniteLaw):  # everybody is asked under one of them
         return WorstLoss(tuple(map(channel_loss, designs.values())))
     guarantee = channel.guarantee
     if not math.isfinite(guarantee.epsilon):
