@@ -161,3 +161,31 @@ def test_who_is_killed_while_reports_are_drawn_has_paid(place):
     (entry,) = entries()
     assert entry.release is None
     assert float(entry.epsilon) == pytest.approx(LEVEL)
+
+
+def test_the_level_of_shuffled_reports_stands_beside_the_local_one(place, run):
+    pyarrow.csv.write_csv(answers(rows=2000), "data.csv")
+    words = ("privatize", "study.toml", "data.csv", "--out", "many.parquet")
+    code, out, err = run(*words)
+    assert code == 0, err
+    assert out.count("If shuffled: epsilon 0.") == 2
+    assert "epsilon 0.8473, protects one answer" in out  # Warner's local level, log(0.7 / 0.3), is there still
+    fitting = ("fit", "many.parquet", "--question", "cheated")
+    code, out, err = run(*fitting, "--report", "report.html")
+    assert code == 0, err
+    said = " ".join(out.split())
+    assert "Privacy: epsilon 0.847298" in said
+    assert "If shuffled: epsilon 0.0" in said
+    assert "delta 1e-06, would protect one answer among 2,000 reports in random order: only if" in said
+    page = (place / "report.html").read_text()
+    assert "ε = 0.8473" in page
+    assert "If shuffled: epsilon 0.0" in page
+    told = json.loads(run(*fitting, "--json")[1])
+    assert told["guarantee"]["epsilon"] == pytest.approx(0.847298)
+    assert 0.05 < told["shuffled"]["epsilon"] < 0.2
+    assert told["shuffled"]["delta"] == 1e-6
+
+
+def test_few_reports_are_not_said_to_hide_each_other(place, run):
+    assert "If shuffled" not in run("privatize", "study.toml", "data.csv", "--out", "few.parquet")[1]
+    assert json.loads(run("fit", "few.parquet", "--question", "cheated", "--json")[1])["shuffled"] is None

@@ -76,7 +76,8 @@ def test_small_pure_releases_under_renyi(tmp_path):
 @pytest.mark.parametrize(
     ("first", "kind"),
     [
-        (("0.1", "1e-8", [NOISE]), "gdp"),
+        (("0.1", "1e-8", [NOISE]), "either"),
+        (("0.1", "6e-7", [GaussianLoss.of(0.1, 6e-7)]), "sums"),
         (("0.9", "1e-6", [GaussianLoss.of(0.9, 1e-6)]), "sums"),
         (("0.1", "1e-8", None), "sums"),
         (("0.2", 0, [LaplaceLoss(1, Fraction(5))]), "sums"),

@@ -134,6 +134,9 @@ def test_a_refused_spend_leaves_nobody_behind(ledger):
         (["a", None], "row 2 has no identifier"),
         ([1.5, 2.0], "type double"),
         ([True, False], "type bool"),
+        (17, "identifiers of type int"),
+        (iter(["a"]), "a list, an array or a column"),
+        (b"ids", "identifiers of type bytes"),
     ],
 )
 def test_identifiers_that_are_none(ledger, people, says):

@@ -21,7 +21,7 @@ def create(
     data_set: Annotated[str, typer.Option(metavar="NAME", help="What the data set is called.")],
     delta: Annotated[str, typer.Option(metavar="NUMBER", help="All the delta that may ever be spent.")] = "0",
     rule: Annotated[
-        Literal["auto", "sums", "gdp", "renyi"],
+        Literal["auto", "sums", "gdp", "renyi", "either"],
         typer.Option("--filter", help="How it is decided whether one more release is allowed; auto: by the first one."),
     ] = "auto",
     as_json: Json = False,

@@ -122,11 +122,12 @@ def _record(ledger: Path | None, entry: int | None, out: Path) -> "LedgerEntry |
 
 
 def _print_paid(ledger: Path | None, paid: "LedgerEntry | None") -> None:
-    from askance.cli.output import console
+    from askance.cli.output import show
     from askance.mechanisms.ledger import Ledger
 
     if ledger is not None and paid is not None:
-        console().print(f"\nPaid for by {paid.whom}: {Ledger(ledger)!r}", markup=False)
+        show()
+        show(f"Paid for by {paid.whom}: {Ledger(ledger)!r}")
 
 
 def _privatize_elsewhere(engine: str, study: "Study", data: Path, out: Path, overwrite: bool) -> "Privatized":
@@ -139,6 +140,7 @@ def _privatize_elsewhere(engine: str, study: "Study", data: Path, out: Path, ove
 
 def _print(study: "Study", done: "Privatized", clipped: dict[str, int]) -> None:
     from askance.cli.output import show
+    from askance.mechanisms.accounting.shuffling import level_if_shuffled, shuffled_in_words
 
     show(f"{done.release.num_rows:,} rows written to {done.release.path}", style="bold")
     for question in study.questions:
@@ -147,6 +149,9 @@ def _print(study: "Study", done: "Privatized", clipped: dict[str, int]) -> None:
         for name, design in question.designs.items():
             show(f"  {name + ': ' if name else ''}{design.describe()}")
             show(f"  {design.guarantee}")
+        mixed = level_if_shuffled(question.channel, done.release.num_rows)
+        if mixed is not None:
+            show(f"  If shuffled: {shuffled_in_words(mixed)}")
     _print_clipped(clipped, done.release.num_rows)
     show()
     show("Each person", style="bold")

@@ -23,7 +23,7 @@ import numpy as np
 
 from askance.channels.labels.memoised import Memoised
 from askance.errors import InvalidInput, ReleaseError
-from askance.mechanisms.accounting.filters import GaussianFilter, PrivacyFilter, Spend, SumsFilter, filter_from_dict
+from askance.mechanisms.accounting.filters import EitherFilter, PrivacyFilter, Spend, SumsFilter, filter_from_dict
 from askance.mechanisms.accounting.level_loss import LevelLoss
 from askance.mechanisms.accounting.privacy_loss import PrivacyLoss
 from askance.mechanisms.accounting.response_loss import channel_loss
@@ -93,11 +93,13 @@ class Ledger:
             All that may ever be spent on one person. Give exact decimals as text if a double is too coarse.
         data_set : str
             A name for people. Who is in it is told by the identifiers of each release.
-        filter : {"auto", "sums", "gdp", "renyi"} or mapping
+        filter : {"auto", "sums", "gdp", "renyi", "either"} or mapping
             How it is decided whether one more release is allowed. "sums" adds up levels. "gdp" is for many releases
             with normal noise, "renyi" for many small ones of any kind; both need a delta, and also allow what sums of
-            pure levels allow. ``{"filter": "renyi", "order": 20}`` chooses the order. "auto" is fixed by the first
-            release: "gdp" if that has normal noise and spends at most half of epsilon, else "sums".
+            pure levels allow. ``{"filter": "renyi", "order": 20}`` chooses the order. "either" allows what "sums" or
+            "gdp" allows, each with half of delta: for normal noise and other releases mixed. "auto" is fixed by the
+            first release: "either" if that has normal noise and spends at most half of epsilon and of delta, else
+            "sums".
         """
         budget = Budget.of(epsilon, delta)
         if not isinstance(data_set, str) or not data_set.strip():
@@ -309,9 +311,8 @@ class Ledger:
     def _first_rule(self, cost: Spend) -> PrivacyFilter:
         """The rule for a ledger that left it open. Nothing was released yet, so nothing private can decide about it."""
         unbounded = any(math.isinf(loss.epsilon) for loss in cost.losses)
-        if self.budget.delta and unbounded and 2 * cost.level.epsilon <= self.budget.epsilon:
-            return GaussianFilter(self.budget)
-        return SumsFilter(self.budget)
+        small = cost.level.within(Budget(self.budget.epsilon / 2, self.budget.delta / 2))
+        return EitherFilter(self.budget) if self.budget.delta and unbounded and small else SumsFilter(self.budget)
 
 
 def _next_entry(accounts: Accounts, cost: Spend, what: str, panel: str | None) -> LedgerEntry:

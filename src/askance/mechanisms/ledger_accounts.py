@@ -162,7 +162,7 @@ def _advice(rule: PrivacyFilter, pasts: list[list[Spend]]) -> str:
         return ""
     return (
         f"By the laws of their losses all of these would cost epsilon {total:.4g}: for many small releases about other "
-        "people, make a ledger with filter='gdp' or 'renyi' from the beginning. "
+        "people, make a ledger with filter='gdp', 'renyi' or 'either' from the beginning. "
     )
 
 

@@ -57,6 +57,8 @@ def person_keys(ids: Any, key: bytes) -> NDArray[np.uint64]:
     >>> bool((person_keys(["P 01", "7"], key) == person_keys(["007", "p01 "], key)).all())
     True
     """
+    if isinstance(ids, str | bytes) or not hasattr(ids, "__len__"):
+        raise InvalidInput(f"identifiers of type {type(ids).__name__}", "a list, an array or a column")
     if not len(ids):
         raise InvalidInput("no identifiers", "at least one", "Without any, leave them out: everybody is charged then.")
     texts = id_texts(ids)

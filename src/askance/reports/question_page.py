@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable
 from html import escape
 
+from askance.mechanisms.accounting.shuffling import shuffled_in_words
 from askance.reports.page import card, code, figure, page, privacy_card, privacy_words
 from askance.reports.report import NAIVE, Comparison, QuestionReport
 
@@ -26,7 +27,8 @@ def privacy(report: QuestionReport, by_design: str = "") -> str:
     if report.whole_person != report.guarantee:
         loud = "" if math.isfinite(report.whole_person.epsilon) or not report.private else ' class="note"'
         whole = f"<p{loud}>All questions of the study together: {escape(str(report.whole_person))}.</p>"
-    return f"<h2>Privacy</h2>{privacy_words(report.guarantee)}{whole}{by_design}"
+    mixed = "" if report.shuffled is None else f"<p>If shuffled: {escape(shuffled_in_words(report.shuffled))}</p>"
+    return f"<h2>Privacy</h2>{privacy_words(report.guarantee)}{whole}{by_design}{mixed}"
 
 
 def interval_figure(svg: str, comparison: Comparison, what: str) -> str:

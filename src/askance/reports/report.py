@@ -4,7 +4,7 @@ Rendering is elsewhere: ``text`` for the terminal, ``html`` for a page.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from askance.channels.guarantee import Guarantee
@@ -154,6 +154,8 @@ class QuestionReport:
         What makes this report again.
     version : str
         The version of askance.
+    shuffled : Guarantee, optional
+        What would protect this answer if the reports were published in random order; shown beside the local level.
     """
 
     study: str
@@ -165,6 +167,7 @@ class QuestionReport:
     notes: tuple[str, ...]
     command: str
     version: str
+    shuffled: Guarantee | None = field(default=None, kw_only=True)
 
     @property
     def private(self) -> bool:
@@ -184,6 +187,7 @@ class QuestionReport:
             "guarantee": self.guarantee.to_dict(),
             "guarantee_in_words": self.guarantee.in_words(),
             "whole_person": self.whole_person.to_dict(),
+            "shuffled": None if self.shuffled is None else self.shuffled.to_dict(),
             "notes": list(self.notes),
             "command": self.command,
         }

@@ -3,6 +3,7 @@
 import textwrap
 from dataclasses import replace
 
+from askance.mechanisms.accounting.shuffling import shuffled_in_words
 from askance.printing import one_line
 from askance.reports.estimator_report import EstimatorReport
 from askance.reports.number_format import number
@@ -39,6 +40,8 @@ def _privacy(report: QuestionReport) -> list[str]:
     lines = [paragraph("Privacy: ", exact + report.guarantee.in_words())]
     if report.whole_person != report.guarantee:
         lines += [paragraph("Whole person: ", f"{report.whole_person}.")]
+    if report.shuffled is not None:
+        lines += [paragraph("If shuffled: ", shuffled_in_words(report.shuffled))]
     return lines
 
 

@@ -14,6 +14,7 @@ from askance.errors import AskanceWarning
 from askance.learning.answers.indirect_classifier import IndirectClassifier
 from askance.learning.answers.prevalence import Prevalence
 from askance.learning.face.release_records import NumericColumns, checked_columns, records_of
+from askance.mechanisms.accounting.shuffling import level_if_shuffled
 from askance.releases.header import Covariate, Question
 from askance.releases.release import Release
 from askance.reports.report import Comparison, DesignFacts, Diagnostics, LawCheck, Report
@@ -79,6 +80,7 @@ def analyse_answers(opened: OpenReports, engine: str | Engine = "local", command
         unknowns=unknown_summary(last, request.level),
         formula=None if formula is None else formula.text,
         diagnostics=_diagnostics(fitted, model, weight, None if weight else _check(known, counts, expected, fitted)),
+        shuffled=level_if_shuffled(asked.channel, counts.rows),
     )
     return question_result(report, last)
 

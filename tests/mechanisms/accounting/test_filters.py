@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from askance.errors import InvalidInput
 from askance.mechanisms.accounting import (
     BalancedGaussianLoss,
+    EitherFilter,
     GaussianFilter,
     GaussianLoss,
     LaplaceLoss,
@@ -57,6 +58,18 @@ def test_plain_sums_are_allowed_too():
         assert not rule.allows([pure("0.1")] * 9 + [NOISE])
 
 
+def test_either_allows_what_one_of_both_allows_with_half_of_delta():
+    budget = Budget.of(1, "1e-6")
+    rule, half = EitherFilter(budget), Budget.of(1, "5e-7")
+    large = Spend(Budget.of("0.5", "5e-7"), (GaussianLoss.of(0.5, 5e-7),))
+    assert rule.allows([large, pure("0.5")])  # as sums do, and normal noise spoils for the other filter
+    assert not GaussianFilter(budget).allows([large, pure("0.5")])
+    assert allowed(rule, NOISE) == allowed(GaussianFilter(half), NOISE) > allowed(SumsFilter(half), NOISE)
+    assert allowed(rule, pure("0.1")) == 10
+    assert not rule.allows([large, pure("0.5"), pure("1e-9")])
+    assert not rule.allows([Spend(Budget.of(1, "6e-7"), (GaussianLoss.of(1, 6e-7),))])
+
+
 def test_three_tenths_are_allowed_exactly():
     for rule in (SumsFilter(Budget.of("0.3")), GaussianFilter(Budget.of("0.3", "1e-9"))):
         assert rule.allows([pure("0.1")] * 3)
@@ -76,7 +89,7 @@ LOSSES = [
 
 @pytest.mark.parametrize(
     "rule",
-    [SumsFilter(Budget.of(2, "1e-5")), GaussianFilter(Budget.of(2, "1e-5")), RenyiFilter.best(Budget.of(2, "1e-5"))],
+    [make(Budget.of(2, "1e-5")) for make in (SumsFilter, GaussianFilter, RenyiFilter.best, EitherFilter)],
 )
 @given(order=st.lists(st.integers(0, len(LOSSES) - 1), min_size=1, max_size=60))
 @settings(max_examples=25, deadline=None)
@@ -92,7 +105,7 @@ def test_what_is_allowed_is_within_the_budget_for_every_list(rule, order):
         )
 
 
-@pytest.mark.parametrize("make", [RenyiFilter.best, GaussianFilter, SumsFilter])
+@pytest.mark.parametrize("make", [RenyiFilter.best, GaussianFilter, SumsFilter, EitherFilter])
 def test_a_choice_after_each_release_keeps_the_budget(make):
     """All strategies of somebody who sees each outcome before choosing the next of two levels of binary response.
 
@@ -137,7 +150,9 @@ def test_the_largest_level_that_fits():
         assert not rule.allows([pure("0.1")] * 3 + [pure(left * 1.001)])
 
 
-@pytest.mark.parametrize("rule", [SumsFilter(BUDGET), GaussianFilter(BUDGET), RenyiFilter(BUDGET, 30.0)])
+@pytest.mark.parametrize(
+    "rule", [SumsFilter(BUDGET), GaussianFilter(BUDGET), RenyiFilter(BUDGET, 30.0), EitherFilter(BUDGET)]
+)
 def test_a_filter_survives_json(rule):
     assert filter_from_dict(rule.to_dict(), BUDGET) == rule
 
@@ -151,6 +166,6 @@ def test_a_filter_that_is_none(spec):
 
 
 def test_filters_of_losses_need_delta():
-    for make in (GaussianFilter, RenyiFilter.best):
+    for make in (GaussianFilter, RenyiFilter.best, EitherFilter):
         with pytest.raises(InvalidInput, match="delta"):
             make(Budget.of(1))

@@ -7,6 +7,7 @@ import pytest
 
 import askance as ask
 from askance.errors import InvalidInput
+from askance.mechanisms.accounting import level_if_shuffled, shuffled_in_words
 
 
 def histograms(matrix, answers):
@@ -92,3 +93,32 @@ def test_more_people_hide_better_and_more_delta_too():
 def test_what_cannot_be_shuffled(channel, n, delta):
     with pytest.raises(InvalidInput):
         ask.shuffled(channel, n, delta)
+
+
+# -- beside the local level ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [500, 20_000, 1_000_000])
+def test_what_is_shown_is_never_below_what_is_computed_finely(n):
+    channel = ask.RandomizedResponse(["a", "b", "c", "d"], epsilon=2.0)
+    shown = level_if_shuffled(channel, n)
+    fine = ask.shuffled(channel, n, shown.delta)
+    assert fine.epsilon <= shown.epsilon <= 1.05 * fine.epsilon
+    assert shown.delta <= 0.01 / n
+    assert f"{n:,} reports" in shuffled_in_words(shown)
+
+
+@pytest.mark.parametrize(
+    ("channel", "n"),
+    [
+        (ask.Warner(0.8), 499),  # too few
+        (ask.RandomizedResponse(["no", "yes"], epsilon=20.0), 1_000),  # hardly anything is gained
+        (ask.Mangat(0.8), 10_000),  # no local level
+        (ask.Identity(["no", "yes"]), 10_000),
+        (ask.PrivateNumber(0, 10, epsilon=1.0), 10_000),
+        (ask.DesignPerRow({"a": ask.Warner(0.8), "b": ask.Warner(0.7)}), 10_000),  # each is a group of its own
+        (ask.UnrelatedQuestion(0.7, ask.Unknown()), 10_000),
+    ],
+)
+def test_what_is_not_worth_a_sentence_is_not_shown(channel, n):
+    assert level_if_shuffled(channel, n) is None

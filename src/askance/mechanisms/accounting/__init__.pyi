@@ -6,6 +6,7 @@ from askance.mechanisms.accounting.composition import compose as compose
 from askance.mechanisms.accounting.composition import profile as profile
 from askance.mechanisms.accounting.dirichlet_loss import DirichletLoss as DirichletLoss
 from askance.mechanisms.accounting.filters import FILTERS as FILTERS
+from askance.mechanisms.accounting.filters import EitherFilter as EitherFilter
 from askance.mechanisms.accounting.filters import GaussianFilter as GaussianFilter
 from askance.mechanisms.accounting.filters import PrivacyFilter as PrivacyFilter
 from askance.mechanisms.accounting.filters import RenyiFilter as RenyiFilter
@@ -26,5 +27,7 @@ from askance.mechanisms.accounting.privacy_loss import PrivacyLoss as PrivacyLos
 from askance.mechanisms.accounting.radial_loss import RadialLoss as RadialLoss
 from askance.mechanisms.accounting.response_loss import ChannelLoss as ChannelLoss
 from askance.mechanisms.accounting.response_loss import channel_loss as channel_loss
+from askance.mechanisms.accounting.shuffling import level_if_shuffled as level_if_shuffled
 from askance.mechanisms.accounting.shuffling import shuffled as shuffled
+from askance.mechanisms.accounting.shuffling import shuffled_in_words as shuffled_in_words
 from askance.mechanisms.accounting.worst_loss import WorstLoss as WorstLoss

@@ -18,6 +18,14 @@ They also allow what plain sums allow, as long as all losses have a bound. That 
 advance which of the two will allow the last release. Both sums only grow. So where plain sums are kept in the end, the
 loss is at most epsilon. Where they are not, the other rule was kept all the way, and all outcomes of this kind are also
 outcomes of the process that stops as soon as it is broken, for which they add up to at most delta.
+
+- ``either`` is plain sums with one half of delta, or ``gdp`` with the other half, whichever allows more, for losses
+  with and without a bound. The same argument holds: both rules, once broken, stay so. Outcomes for which the first is
+  kept in the end are outcomes of the process that stops when it is broken, which is (epsilon, delta / 2)-private; all
+  others are outcomes of the process that stops when the second is broken, which is so, too.
+
+Which rule it is may be decided by anything that does not depend on the data, and must be fixed before the first
+release: levels and mechanisms of the first release are chosen from public numbers, so it may decide.
 """
 
 import math
@@ -42,6 +50,9 @@ _ASIDE = Fraction(
 _ROUNDING = 1e-9  # relative: far beyond the rounding errors of the sums
 _CALIBRATION = 1e-5  # relative: of the squared ratio for which normal noise has a level, down to levels of 1e-12
 _SAME = 1e-12  # relative: a loss that exceeds its level by less does so by rounding errors only
+
+
+_NO_DELTA = "filter={!r} with delta=0"
 
 
 class Spend(NamedTuple):
@@ -107,9 +118,7 @@ class _LossFilter(PrivacyFilter):
 
     def __post_init__(self) -> None:
         if not self.budget.delta:
-            raise InvalidInput(
-                f"filter={self.kind!r} with delta=0", "a positive delta such as 1e-6", "Or filter='sums'."
-            )
+            raise InvalidInput(_NO_DELTA.format(self.kind), "a positive delta such as 1e-6", "Or filter='sums'.")
 
     @cached_property
     def _rare(self) -> float:
@@ -231,7 +240,36 @@ def _largest_divergence(epsilon: float, delta: float, order: float) -> float:
     return epsilon + (math.log(delta) + math.log(order - 1) - order * math.log1p(-1 / order)) / (order - 1)
 
 
-FILTERS: tuple[type[PrivacyFilter], ...] = (SumsFilter, GaussianFilter, RenyiFilter)
+@dataclass(frozen=True)
+class EitherFilter(PrivacyFilter):
+    """Levels add up with one half of delta, or squares of mu with the other, whichever allows more.
+
+    Examples
+    --------
+    >>> from askance.mechanisms.accounting import GaussianLoss
+    >>> rule = EitherFilter(Budget.of(1, "1e-6"))
+    >>> noise = Spend(Budget.of("0.1", "1e-8"), (GaussianLoss.of(0.1, 1e-8),))
+    >>> large = Spend(Budget.of("0.9"), (LevelLoss.of("0.9"),))
+    >>> rule.allows([noise] * 100), rule.allows([noise, large]), GaussianFilter(rule.budget).allows([noise, large])
+    (True, True, False)
+    """
+
+    kind: ClassVar[str] = "either"
+
+    @cached_property
+    def _rules(self) -> tuple[PrivacyFilter, PrivacyFilter]:
+        half = Budget(self.budget.epsilon, self.budget.delta / 2)
+        return SumsFilter(half), GaussianFilter(half)
+
+    def __post_init__(self) -> None:
+        if not self.budget.delta:
+            raise InvalidInput(_NO_DELTA.format(self.kind), "a positive delta such as 1e-6", "Or filter='sums'.")
+
+    def allows(self, spends: Sequence[Spend]) -> bool:
+        return any(rule.allows(spends) for rule in self._rules)
+
+
+FILTERS: tuple[type[PrivacyFilter], ...] = (SumsFilter, GaussianFilter, RenyiFilter, EitherFilter)
 
 
 def filter_from_dict(spec: Mapping[str, Any], budget: Budget) -> PrivacyFilter:
