@@ -426,7 +426,7 @@ ABSURD = [
     (lambda: RandomizedResponse(["a", "b"], 1.0, 0.5), InvalidInput, "exactly one of the two"),
     (lambda: RandomizedResponse(["a", "b"], epsilon=0), InvalidInput, "epsilon=0;.*pure noise"),
     (lambda: RandomizedResponse(["a", "b"], epsilon=-1), InvalidInput, "epsilon=-1;.*positive"),
-    (lambda: RandomizedResponse(["a", "b"], epsilon=NAN), InvalidInput, "epsilon is not a number"),
+    (lambda: RandomizedResponse(["a", "b"], epsilon=NAN), InvalidInput, "epsilon=nan"),
     (lambda: RandomizedResponse(["a", "b"], epsilon=math.inf), InvalidInput, "epsilon=inf;.*Identity"),
     (lambda: RandomizedResponse(["a", "b"], epsilon=60), InvalidInput, "epsilon=60;.*at most 30.*Identity"),
     (lambda: RandomizedResponse(["a", "b"], epsilon=1e6), InvalidInput, "epsilon=1000000.0;.*at most 30"),

@@ -16,6 +16,10 @@ from askance.channels.columns import NOT_ARROW as NOT_ARROW
 from askance.channels.columns import as_column as as_column
 from askance.channels.columns import plain_values as plain_values
 from askance.channels.columns import some_rows as some_rows
+from askance.channels.given_numbers import MOST_LABELS as MOST_LABELS
+from askance.channels.given_numbers import MOST_NUMBERS as MOST_NUMBERS
+from askance.channels.given_numbers import as_number as as_number
+from askance.channels.given_numbers import shown as shown
 from askance.channels.guarantee import HOWEVER_FAR_APART as HOWEVER_FAR_APART
 from askance.channels.guarantee import Guarantee as Guarantee
 from askance.channels.guarantee import each_alone as each_alone

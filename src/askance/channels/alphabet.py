@@ -1,6 +1,7 @@
 """Labels and their integer codes: the border where strangers' data are checked."""
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
@@ -35,7 +36,7 @@ def as_labels(labels: Iterable[Any], what: str) -> tuple[Label, ...]:
     if len(plain) < 2:
         raise InvalidInput(f"{len(plain)} {what}: {plain!r}", f"at least two {what}")
     if len(set(plain)) < len(plain):
-        repeated = sorted({repr(label) for label in plain if plain.count(label) > 1})
+        repeated = sorted(repr(label) for label, times in Counter(plain).items() if times > 1)
         raise InvalidInput(f"the {what} name {', '.join(repeated)} more than once", f"{what} that all differ")
     return plain
 

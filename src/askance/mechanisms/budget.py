@@ -1,10 +1,12 @@
 """Privacy levels as exact numbers: 0.1 means one tenth, and three of them are 0.3."""
 
+import re
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal, Inexact, InvalidOperation, localcontext
 from fractions import Fraction
 from typing import Any, Self
 
+from askance.channels.given_numbers import shown
 from askance.errors import InvalidInput
 
 Number = int | float | str | Decimal | Fraction
@@ -12,6 +14,8 @@ Number = int | float | str | Decimal | Fraction
 _MOST_PLACES = 300  # before or after the point: doubles, with which noise is calibrated, have no smaller numbers
 _LEAST = Fraction(1, 10**_MOST_PLACES)
 _MOST_DIGITS = 1000  # of a number that is kept as it is; sums of such numbers have no more
+# What a person writes: no other script's digits, no underscores, no words such as inf.
+_DIGITS = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*")
 _ROUNDED_DIGITS = 40  # of a number that has no end, such as 1/3
 
 
@@ -88,6 +92,8 @@ def _exact(number: Any, name: str) -> Fraction:
         if not isinstance(number, Decimal | Fraction | str):
             # The shortest text that means this double: what a person wrote.
             number = repr(number.item() if hasattr(number, "item") else number)
+        if isinstance(number, str) and not _DIGITS.fullmatch(number):
+            raise InvalidOperation
         exact = number if isinstance(number, Fraction) else Decimal(number)
         # Before anything is computed: ten letters can be a number of a gigabyte.
         if isinstance(exact, Decimal) and (len(str(number)) > _MOST_DIGITS or abs(exact.adjusted()) > _MOST_PLACES):
@@ -96,5 +102,5 @@ def _exact(number: Any, name: str) -> Fraction:
         if level and not _LEAST <= abs(level) <= 1 / _LEAST:
             raise InvalidOperation
     except (InvalidOperation, ValueError, OverflowError, TypeError):
-        raise InvalidInput(f"{name}={given!r:.60}", f"a finite number: 0, or at least 1e-{_MOST_PLACES}") from None
+        raise InvalidInput(f"{name}={shown(given)}", f"a finite number: 0, or at least 1e-{_MOST_PLACES}") from None
     return level

@@ -166,4 +166,5 @@ def gaussian_deviation(epsilon: float, delta: float) -> float:
         if not low < middle < high:
             break
         low, high = (middle, high) if gaussian_delta(middle, epsilon) > delta else (low, middle)
-    return high * (1 + 1e-6)  # a millionth more: far beyond the rounding errors of the formula
+    # Delta is rounded up already. A millionth more covers the rounding of epsilon and delta to doubles, many times.
+    return high * (1 + 1e-6)

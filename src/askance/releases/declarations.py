@@ -1,5 +1,6 @@
 """What a study declares: its questions, each with a channel, and its covariates."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -199,7 +200,7 @@ def check_names(questions: Sequence[Question], covariates: Sequence[Covariate]) 
             "every column once",
             "A covariate is published as it is: what is hidden must not be one.",
         )
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
         raise InvalidInput(
             f"the column {', '.join(map(repr, twice))} is declared more than once",

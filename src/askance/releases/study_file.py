@@ -11,6 +11,7 @@ from typing import Any
 from askance.channels.alphabet import Label, as_labels
 from askance.channels.attributes.per_coordinate import PerCoordinate, as_feature_channel
 from askance.channels.attributes.row_channel import checked_columns
+from askance.channels.given_numbers import MOST_NUMBERS, shown
 from askance.channels.labels.design_per_row import DesignPerRow
 from askance.channels.labels.unknown import Unknown
 from askance.channels.rows.private_number import PrivateNumber
@@ -175,8 +176,11 @@ def _hidden_features(name: str, place: _Place, text: str) -> Question:
         with _at(place):
             columns = checked_columns(place.get("columns", list))
     width = len(columns) if columns else place.values["width"]
-    if isinstance(width, bool) or not isinstance(width, int) or width < 1:
-        raise InvalidInput(f"{place} has width = {width!r}", "how many attributes there are, such as width = 784")
+    if isinstance(width, bool) or not isinstance(width, int) or not 1 <= width <= MOST_NUMBERS:
+        raise InvalidInput(
+            f"{place} has width = {shown(width)}",
+            f"how many attributes there are, such as width = 784, and at most {MOST_NUMBERS:,}",
+        )
     if "channel" in place.values:
         channel = _attribute_channel(place.table("channel"))
     else:

@@ -3,27 +3,18 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
+from askance.channels.given_numbers import as_number
 from askance.errors import InvalidInput
 
 
 def one_or_each(given: Any, name: str, wanted: str) -> float | tuple[float, ...]:
     """Return a number, or a tuple of numbers; a tuple of equal ones stays one for each."""
     if isinstance(given, Iterable) and not isinstance(given, str | bytes):
-        each = tuple(_number(one, name, wanted) for one in given)
+        each = tuple(as_number(one, name, wanted) for one in given)
         if not each:
             raise InvalidInput(f"{name}={given!r}", f"{wanted}, for all attributes or for each")
         return each
-    return _number(given, name, wanted)
-
-
-def _number(value: Any, name: str, wanted: str) -> float:
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
-        raise InvalidInput(f"{name}={value!r}", wanted)
-    if value != value:
-        raise InvalidInput(f"{name} is not a number (NaN)", wanted)
-    return float(value)
+    return as_number(given, name, wanted)
 
 
 def agreed_width(dim: int | None, **lengths: int | None) -> int | None:

@@ -15,6 +15,7 @@ import numpy as np
 from askance.channels.attributes.coordinate_law import FiniteCoordinate, number_states, refuse_invalid
 from askance.channels.attributes.feature_channel import FeatureChannel
 from askance.channels.attributes.per_attribute import agreed_width, one_or_each, span
+from askance.channels.given_numbers import shown
 from askance.channels.labels.finite import SAME_LAW
 from askance.channels.layouts import Bits, Fields, Layout
 from askance.channels.rows.vectors import checked_dim
@@ -151,7 +152,7 @@ def _plain_states(states: list[Any]) -> States:
 def _checked_count(count: Any) -> int:
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 2 <= count <= _MOST_STATES:
         raise InvalidInput(
-            f"states={count!r}",
+            f"states={shown(count)}",
             f"a whole number of states from 2 to {_MOST_STATES}, or the states themselves",
         )
     return int(count)

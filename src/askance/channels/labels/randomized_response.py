@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askance.channels.alphabet import Label, as_labels
+from askance.channels.given_numbers import MOST_LABELS, as_number, shown
 from askance.channels.guarantee import Guarantee
 from askance.channels.labels.finite import FiniteLaw, wanted_features
 from askance.channels.probabilities import checked_probabilities
@@ -110,6 +111,12 @@ class RandomizedResponse(FiniteLaw):
     @cached_property
     def counts(self) -> NDArray[np.int64]:
         weights = self._weights
+        if len(self.classes) > MOST_LABELS:
+            raise InvalidInput(
+                f"{len(self.classes):,} classes, whose whole table of probabilities is asked for",
+                f"at most {MOST_LABELS:,}",
+                "Reports can be drawn from more; audits and fits need the table. Put rare classes together.",
+            )
         counts = np.repeat(weights[:-1, None], len(self.classes), axis=1)
         counts[np.diag_indices_from(counts)] += weights[-1]
         counts.setflags(write=False)
@@ -148,10 +155,10 @@ class RandomizedResponse(FiniteLaw):
 
 
 def _checked_epsilon(epsilon: Any) -> float:
-    value = _number(epsilon, "epsilon")
+    value = as_number(epsilon, "epsilon")
     if not 0 < value <= _LARGEST_EPSILON:
         raise InvalidInput(
-            f"epsilon={epsilon!r}",
+            f"epsilon={shown(epsilon)}",
             f"a positive number, at most {_LARGEST_EPSILON:g}",
             "Epsilon 0 would make the reports pure noise; for no protection at all use Identity.",
         )
@@ -159,19 +166,9 @@ def _checked_epsilon(epsilon: Any) -> float:
 
 
 def _checked_truth(truth: Any) -> float:
-    value = _number(truth, "truth_probability")
+    value = as_number(truth, "truth_probability")
     if not 0 < value <= 1:
         raise InvalidInput(
-            f"truth_probability={truth!r}", "a number above 0 (else the reports say nothing) and at most 1"
+            f"truth_probability={shown(truth)}", "a number above 0 (else the reports say nothing) and at most 1"
         )
     return value
-
-
-def _number(value: Any, name: str) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise InvalidInput(f"{name}={value!r}", "a number") from None
-    if math.isnan(number):
-        raise InvalidInput(f"{name} is not a number (NaN)", "a number")
-    return number

@@ -4,7 +4,6 @@ Each design is a pair of probabilities, P(yes | carrier) and P(yes | non-carrier
 for whom the sensitive statement is true. Classes are ("no", "yes") unless given; the second is the carrier's.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from askance.arrays import Floats
 from askance.channels.alphabet import Label, as_labels
+from askance.channels.given_numbers import as_number, shown
 from askance.channels.guarantee import Guarantee
 from askance.channels.labels.finite import SAME_LAW, FiniteLaw
 from askance.channels.labels.unknown import UNKNOWN, Unknown, joined_unknowns, refuse_unknown
@@ -382,11 +382,8 @@ def _known(value: float | Unknown) -> str:
 
 def checked_probability(value: Any, name: str) -> float:
     """Return a probability as a float, or say what is wrong with it."""
-    try:
-        number = float(value) if not isinstance(value, bool) else math.nan
-    except (TypeError, ValueError):
-        raise InvalidInput(f"{name}={value!r}", "a probability, a number from 0 to 1") from None
-    if not 0 <= number <= 1 or math.isnan(number):
+    number = as_number(value, name, "a probability, a number from 0 to 1")
+    if not 0 <= number <= 1:
         percent = f"For {number:g} per cent write {number / 100:g}." if 1 < number <= 100 else ""
-        raise InvalidInput(f"{name}={value!r}", "a probability, a number from 0 to 1", percent)
+        raise InvalidInput(f"{name}={shown(value)}", "a probability, a number from 0 to 1", percent)
     return number

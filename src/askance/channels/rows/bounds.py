@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from askance.arrays import Floats
+from askance.channels.given_numbers import shown
 from askance.channels.rows.vectors import as_matrix
 from askance.errors import InvalidInput
 
@@ -113,7 +114,7 @@ def checked_bounds(lower: Any, upper: Any, what: str = "bounds") -> tuple[float,
         abs(lower) <= sys.float_info.max and abs(upper) <= sys.float_info.max
     ):
         raise InvalidInput(
-            f"{what} {lower!r} and {upper!r}",
+            f"{what} {shown(lower)} and {shown(upper)}",
             "two finite numbers that everybody may know",
             "What is unbounded cannot be hidden: choose bounds that nearly everybody is within; the rest is clipped.",
         )

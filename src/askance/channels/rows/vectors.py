@@ -12,6 +12,7 @@ import pyarrow as pa
 from askance.arrays import Floats
 from askance.channels.channel import Channel, Prepared, Truth, refuse_design
 from askance.channels.columns import NOT_ARROW
+from askance.channels.given_numbers import MOST_NUMBERS, as_number, shown
 from askance.channels.guarantee import Guarantee
 from askance.channels.layouts import Bits, Fields, Reports
 from askance.compiled import compiled
@@ -219,33 +220,34 @@ def count_outside(values, low, high):  # type: ignore[no-untyped-def]
 
 def checked_epsilon(epsilon: Any) -> float:
     """Return a usable privacy level, or say why it is none."""
-    if isinstance(epsilon, bool) or not isinstance(epsilon, int | float | np.integer | np.floating):
-        raise InvalidInput(f"epsilon={epsilon!r}", "a positive number, such as 1.0")
-    if math.isnan(epsilon) or epsilon <= 0:
-        raise InvalidInput(f"epsilon={epsilon:g}", "a positive number, such as 1.0")
-    if epsilon > LARGEST_EPSILON:
+    level = as_number(epsilon, "epsilon", "a positive number, such as 1.0")
+    if level <= 0:
+        raise InvalidInput(f"epsilon={level:g}", "a positive number, such as 1.0")
+    if level > LARGEST_EPSILON:
         raise InvalidInput(
-            f"epsilon={epsilon:g}",
+            f"epsilon={level:g}",
             f"at most {LARGEST_EPSILON:g}",
-            f"A report could change the odds between two truths by a factor of e^{epsilon:.4g}: it would hide nothing.",
+            f"A report could change the odds between two truths by a factor of e^{level:.4g}: it would hide nothing.",
         )
-    return float(epsilon)
+    return level
 
 
 def checked_dim(dim: Any) -> int:
     """Return a number of coordinates, or say why it is none."""
     if isinstance(dim, bool) or not isinstance(dim, int | np.integer) or dim < 1:
-        raise InvalidInput(f"dim={dim!r}", "how many numbers a row has: a whole number of at least 1")
+        raise InvalidInput(f"dim={shown(dim)}", "how many numbers a row has: a whole number of at least 1")
+    if dim > MOST_NUMBERS:
+        raise InvalidInput(f"dim={shown(dim)}", f"at most {MOST_NUMBERS:,} numbers in a row")
     return int(dim)
 
 
 def checked_bound(bound: Any) -> float:
     """Return a public bound, or say why it is none."""
-    good = isinstance(bound, int | float | np.integer | np.floating) and not isinstance(bound, bool)
-    if not good or not math.isfinite(bound) or bound <= 0:
+    number = as_number(bound, "bound", "a positive, finite number that everybody may know")
+    if not 0 < number < math.inf:
         raise InvalidInput(
-            f"bound={bound!r}",
+            f"bound={shown(bound)}",
             "a positive, finite number that everybody may know",
             "It must not be computed from the data that are to be hidden.",
         )
-    return float(bound)
+    return number

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from askance.arrays import Floats
+from askance.channels.given_numbers import shown
 from askance.channels.guarantee import Guarantee, proof_page
 from askance.channels.labels.finite import FiniteLaw
 from askance.errors import InvalidInput
@@ -87,7 +88,7 @@ def shuffled(channel: FiniteLaw, n: int, delta: float) -> Guarantee:
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise InvalidInput(f"n={n!r}", "how many people report: a whole number of at least 1")
     if not (isinstance(delta, int | float) and 0 < delta < 1):
-        raise InvalidInput(f"delta={delta!r}", "a number above 0 and below 1", "Small ones protect: 1e-6, say.")
+        raise InvalidInput(f"delta={shown(delta)}", "a number above 0 and below 1", "Small ones protect: 1e-6, say.")
     local = channel.guarantee.epsilon
     # The public door: the blanket is worked out from the matrix of one finite channel.
     if not isinstance(channel, FiniteLaw) or not math.isfinite(local):
