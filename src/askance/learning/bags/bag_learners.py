@@ -13,7 +13,9 @@ from askance.arrays import Floats, Integers
 from askance.solvers.em import class_probabilities, weight_argument
 from askance.solvers.softmax import posterior
 
-_FLOOR = 5e-3  # a flexible model's probabilities of exactly 0 and 1 are not meant
+# A flexible model's probabilities of exactly 0 and 1 are not meant. Anything from 1e-6 to 0.02 did the same for breast
+# cancer and four digits, to the third place of ratios and accuracies.
+_FLOOR = 5e-3
 _FOLDS = 5  # scikit-learn's default
 
 

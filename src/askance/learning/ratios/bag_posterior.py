@@ -26,7 +26,9 @@ from askance.learning.ratios.prior_shift import estimate_shifted_ratios, shifted
 from askance.learning.ratios.ratio_model import ALIKE, RatioEstimate
 from askance.solvers.simplex import project_to_simplex
 
-_FLOOR = 5e-3  # a flexible model's probabilities of exactly 0 and 1 are not meant
+# A flexible model's probabilities of exactly 0 and 1 are not meant. Anything from 1e-6 to 0.02 did the same for breast
+# cancer and four digits, to the third place of ratios and accuracies.
+_FLOOR = 5e-3
 _FEW_ROWS, _FOLDS_OF_FEW, _FOLDS = 1000, 10, 5  # below 1,000 rows a model misses those that are held out
 _TREES = 200  # in all folds together: 20 or 40 in each
 _ENOUGH = 50_000  # rows that models learn from; all rows are used for calibration and class means
