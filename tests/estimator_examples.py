@@ -135,6 +135,20 @@ def count_tagger():
 
 
 @cache
+def hidden_predictor():
+    from askance.releases import Covariate, Header, Question
+
+    rng, X, truth = people(1500)
+    outcome = (rng.random(len(X)) < 1 / (1 + np.exp(1 - X[:, 1] - truth))).astype(float)
+    channel = ask.RandomizedResponse([0, 1], epsilon=EPSILON)
+    reports = channel.simulate(truth, rng)
+    header = Header((Question("y", channel),), (Covariate("a"), Covariate("b"), Covariate("won")))
+    table = {"y": reports, "a": X[:, 0], "b": X[:, 1], "won": outcome}
+    fitted = ask.HiddenPredictor({"y": channel}, "logistic").fit(X, outcome, {"y": reports})
+    return Example(fitted, ask.Release.from_table(table, header), {"formula": "won ~ a + b + hidden(y)"})
+
+
+@cache
 def joint_table():
     from askance.releases import Header, Question
 
@@ -162,6 +176,7 @@ def list_experiment():
 
 EXAMPLES = {
     "CountTagger": count_tagger,
+    "HiddenPredictor": hidden_predictor,
     "IndirectClassifier": indirect_classifier,
     "IndirectRegressor": indirect_regressor,
     "JointTable": joint_table,

@@ -31,6 +31,7 @@ CHECKED = [
 # The others take something else, which the checks cannot make up: they pass those that need no fit.
 NO_PLAIN_ROWS = {
     "CountTagger": "learns from sentences and counts of tags in windows",
+    "HiddenPredictor": "learns from outcomes and reports, both beside features",
     "JointTable": "learns from reports alone, without any features",
     "ListExperiment": "learns from counts of items in two groups",
     "Prevalence": "learns from reports alone, without any features",

@@ -20,6 +20,7 @@ FORMAT = "askance-model"
 VERSION = 1
 ESTIMATORS = {
     "CountTagger": "askance.learning.counting.count_tagger",
+    "HiddenPredictor": "askance.learning.surveys.hidden_predictor",
     "IndirectClassifier": "askance.learning.answers.indirect_classifier",
     "IndirectRegressor": "askance.learning.numbers.indirect_regressor",
     "JointTable": "askance.learning.surveys.joint_table",

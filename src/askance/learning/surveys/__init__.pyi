@@ -1,9 +1,13 @@
 from askance.learning.surveys.covariates import Covariates as Covariates
+from askance.learning.surveys.hidden_formula import names_hidden as names_hidden
+from askance.learning.surveys.hidden_formula import split_formula as split_formula
+from askance.learning.surveys.hidden_predictor import HiddenPredictor as HiddenPredictor
 from askance.learning.surveys.joint_table import JointTable as JointTable
 from askance.learning.surveys.list_counts import ListCounts as ListCounts
 from askance.learning.surveys.list_design_test import DesignTest as DesignTest
 from askance.learning.surveys.list_design_test import design_test as design_test
 from askance.learning.surveys.list_experiment import ListExperiment as ListExperiment
 from askance.learning.surveys.list_likelihood import ListModel as ListModel
+from askance.learning.surveys.outcome_families import Outcome as Outcome
 from askance.learning.surveys.pair_association import Association as Association
 from askance.learning.surveys.pair_association import association as association

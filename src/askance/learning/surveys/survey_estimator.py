@@ -82,7 +82,9 @@ class SurveyEstimator(Estimator):
                 curve = opened_profile(self.profiles_[name])
                 values[row, 2:] = np.nan, curve.p_value(), *curve.interval(level)
         how = "profile likelihood" if self.profiles_ else "estimate and standard error"
-        told = (*facts, ("intervals by", how), ("log-likelihood", f"{self.log_likelihood_:.4f}"))
+        told = (*facts, ("intervals by", how))
+        if np.isfinite(self.log_likelihood_):
+            told = (*told, ("log-likelihood", f"{self.log_likelihood_:.4f}"))
         return Summary(title, names, values, level, told, self.notes_, self.privacy_statement_)
 
 

@@ -1,0 +1,428 @@
+"""A hidden answer as a predictor of an outcome that is seen."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from askance.arrays import Floats, Integers
+from askance.engines.base import Engine
+from askance.errors import AskanceWarning, InvalidInput, Unidentifiable
+from askance.learning.face.classes import class_array
+from askance.learning.face.engine_choice import refuse_engine
+from askance.learning.face.figures import intervals_figure
+from askance.learning.face.formula import Formula
+from askance.learning.face.release_records import refuse_other_channel
+from askance.learning.face.sample_weights import checked_weights
+from askance.learning.surveys.corrected_score import CorrectedFit, CorrectedScore, corrected_fit, disagreement
+from askance.learning.surveys.covariates import Covariates
+from askance.learning.surveys.hidden_answers import (
+    HiddenAnswer,
+    combinations,
+    guarantee_of,
+    hidden_answers,
+    joint_log_likelihood,
+    joint_unbiased,
+)
+from askance.learning.surveys.hidden_formula import split_formula
+from askance.learning.surveys.hidden_states import HiddenStates
+from askance.learning.surveys.outcome_families import Outcome
+from askance.learning.surveys.state_factors import LogLinear
+from askance.learning.surveys.survey_estimator import SurveyEstimator
+from askance.learning.surveys.survey_fit import effective_weights, fit_survey
+from askance.learning.surveys.survey_release import SurveyTable
+from askance.reports.estimator_report import ReportFigure
+from askance.reports.summary import Summary
+from askance.solvers.log_f import LogF
+
+_MOST_STATES = 64  # combinations of hidden answers: each multiplies the work, and needs people of its own
+_DISAGREE = 0.05  # p-value below which two estimates of the same are taken to differ
+# Corrected scores whose variance is a smaller part of the likelihood's show that the likelihood's model is wrong: with
+# the right one it is the more precise. The gap to 1 is for the noise of both.
+_LESS_VARIANCE = 0.8
+_UNITS = {
+    "linear": "change in the outcome",
+    "logistic": "change in log-odds",
+    "poisson": "change in the logarithm of the mean",
+    "ordered": "change in log-odds of a higher class",
+}
+
+
+class HiddenPredictor(SurveyEstimator):
+    """Regression of an outcome that is seen on answers that are hidden, beside covariates.
+
+    The likelihood of outcome and report is summed over the possible answers,
+
+        L_i = sum_z P(report_i | z) P(z | x_i) f(y_i | x_i, z),
+
+    with a logistic (softmax) model of the hidden answer given covariates. Several hidden answers have a joint model, in
+    which each depends on the covariates and every two on each other.
+
+    Parameters
+    ----------
+    channels : mapping from a column of reports to its channel
+        May be left out when fitting a release.
+    family : {"linear", "logistic", "poisson", "ordered"}
+        The outcome: a number, one of two classes, a count, or one of several classes in an order (proportional odds).
+    method : {"auto", "likelihood", "moments"}
+        "likelihood" is the most precise. "moments" solves corrected scores, which need no model of the hidden answer
+        and do not rest on the shape of the outcome's law. "auto": the likelihood, unless both disagree beyond chance.
+    same : mapping from an answer's name to columns, optional
+        Columns that are several reports about one answer.
+    order : sequence, optional
+        The classes of a logistic or ordered outcome, the least first; sorted if not given.
+    explained : bool
+        Whether the hidden answers depend on the covariates. If not, they are taken to be independent of them, which
+        biases the coefficients where it is wrong.
+    intervals : {"auto", "wald", "profile"}
+        "wald" is estimate and standard error; "profile" the likelihood ratio, right where few have the hidden answer;
+        "auto" chooses.
+
+    Attributes
+    ----------
+    parameters_, parameter_names_, covariance_, standard_errors_
+        The outcome's coefficients first (a hidden answer's as ``hidden(name)``), then those of the model of the
+        answers.
+    prevalence_ : dict of arrays
+        The shares of each hidden answer's classes.
+    log_likelihood_, converged_, penalised_, n_reports_, notes_, guarantee_
+
+    Examples
+    --------
+    >>> import numpy as np, askance as ask
+    >>> rng = np.random.default_rng(0)
+    >>> age, cheated = rng.normal(size=4000), rng.random(4000) < 0.3
+    >>> grade = 1 + 0.5 * age + 2 * cheated + rng.normal(size=4000)
+    >>> channel = ask.Warner(0.8)
+    >>> reports = {"cheated": channel.simulate(np.where(cheated, "yes", "no"), rng)}
+    >>> fitted = ask.HiddenPredictor({"cheated": channel}).fit(age[:, None], grade, reports)
+    >>> dict(zip(fitted.parameter_names_[:3], fitted.parameters_[:3].round(1).tolist()))
+    {'Intercept': 1.0, 'x0': 0.5, 'hidden(cheated)': 2.1}
+    """
+
+    def __init__(
+        self,
+        channels: Mapping[str, Any] | None = None,
+        family: str = "linear",
+        *,
+        method: str = "auto",
+        same: Mapping[str, Sequence[str]] | None = None,
+        order: Sequence[Any] | None = None,
+        explained: bool = True,
+        intervals: str = "auto",
+    ) -> None:
+        self.channels = channels
+        self.family = family
+        self.method = method
+        self.same = same
+        self.order = order
+        self.explained = explained
+        self.intervals = intervals
+
+    def fit(self, X: Any, y: Any, reports: Any = None, *, sample_weight: Any = None, design: Any = None) -> Self:
+        """Fit to covariates, outcomes and reports.
+
+        Parameters
+        ----------
+        X : n x d, or None
+            Covariates.
+        y : n
+            The outcome.
+        reports : data frame or mapping
+            A column of reports for each channel.
+        sample_weight : n, optional
+        design : mapping from a column of reports to the design of each of its rows, optional
+        """
+        if reports is None:
+            raise InvalidInput("no reports", "reports= a data frame or mapping with a column for each channel")
+        answers = hidden_answers(self.channels, reports, self.same, design)
+        return self._fit_answers(X, y, answers, sample_weight)
+
+    def fit_release(
+        self,
+        release: Any,
+        engine: str | Engine = "local",
+        *,
+        formula: str | Formula | None = None,
+        outcome: str | None = None,
+        hidden: Sequence[str] | None = None,
+        features: Sequence[str] | None = None,
+        weight: str | None = None,
+    ) -> Self:
+        """Fit to a release that has the outcome and the covariates as columns, and questions about hidden answers.
+
+        Parameters
+        ----------
+        release : path or Release
+        engine : "local"
+        formula : str or Formula, optional
+            Such as ``"grade ~ age + hidden(cheated)"``.
+        outcome : name of a column
+        hidden : names of questions
+        features : names of numeric columns
+            These three instead of a formula.
+        weight : name of a column of sample weights, optional
+        """
+        refuse_engine(engine, "a hidden predictor")
+        if formula is not None:
+            if outcome is not None or hidden is not None or features is not None:
+                raise InvalidInput("a formula, and outcome=, hidden= or features= beside it", "one or the other")
+            split = split_formula(str(formula))
+            outcome, hidden, open_part = split.outcome, split.hidden, split.formula
+        elif outcome is None or not hidden:
+            raise InvalidInput(
+                "no formula, and no outcome= with hidden=", 'such as formula="grade ~ age + hidden(cheated)"'
+            )
+        else:
+            open_part = None
+        table = SurveyTable.of(release, open_part, features or (), weight)
+        same = self.same or {}
+        columns = [name for answer in hidden for name in same.get(answer, [answer])]
+        channels, designs = table.hidden(columns)
+        for name, channel in (self.channels or {}).items():
+            refuse_other_channel(channel, channels.get(name, channel))
+        grouped = {answer: same[answer] for answer in hidden if answer in same}
+        answers = hidden_answers(channels, table.table, grouped, designs)
+        values = np.array(table.column(outcome).to_pylist(), dtype=object)
+        return self._fit_answers(table.features, values, answers, table.weights)
+
+    def _fit_answers(self, X: Any, y: Any, answers: list[HiddenAnswer], sample_weight: Any) -> Self:
+        rows = len(answers[0].codes[0])
+        covariates = Covariates.of(X, rows=rows)
+        outcome = Outcome.of(self.family, y, self.order)
+        if len(outcome.values) != rows:
+            raise InvalidInput(f"{rows} reports and {len(outcome.values)} outcomes", "as many of both")
+        weights = checked_weights(sample_weight, np.empty((rows, 0)))
+        states = combinations(answers)
+        if len(states) > _MOST_STATES:
+            raise InvalidInput(
+                f"{len(answers)} hidden answers with {len(states)} combinations",
+                f"at most {_MOST_STATES}",
+                "Choose fewer, or merge classes.",
+            )
+        for answer in answers:
+            _refuse_nearly_constant(answer, weights)
+        model = PredictorModel(answers, states, covariates, outcome, self.explained)
+        notes = [*covariates.notes, *self._fit_model(model, effective_weights(weights))]
+        self.family_, self.n_reports_, self.shown_ = outcome.family, rows, model.shown
+        self.guarantee_ = guarantee_of(answers)
+        self.answers_ = tuple(answer.name for answer in answers)
+        self.classes_ = class_array(outcome.classes) if outcome.classes else class_array(answers[0].classes)
+        heft = np.ones(rows) if weights is None else weights
+        self.prevalence_ = {answer.name: heft @ answer.unbiased / heft.sum() for answer in answers}
+        self.notes_ = tuple(notes)
+        for note in notes:
+            warnings.warn(note, AskanceWarning, stacklevel=4)
+        return self
+
+    def _fit_model(self, model: "PredictorModel", weights: Floats | None) -> list[str]:
+        """Fit by likelihood, by corrected scores, or by the latter where both disagree; return notes."""
+        if self.method not in ("auto", "likelihood", "moments"):
+            raise InvalidInput(f"method={self.method!r}", "'auto', 'likelihood' or 'moments'")
+        likelihood = model.likelihood(weights)
+        fit = fit_survey(likelihood, model.starts(), model.penalty(), weighted=weights is not None)
+        score = CorrectedScore(model.outcome_factor, joint_unbiased(model.answers), weights)
+        corrected = corrected_fit(score, fit.theta[: model.shown])
+        notes, by_moments = list(fit.notes), self.method == "moments"
+        if corrected is None and by_moments:
+            raise InvalidInput(
+                "an outcome whose corrected score has no solution: too few reports, or an outcome that is told apart",
+                "method='likelihood'",
+            )
+        self.agreement_p_value_ = None
+        if corrected is not None and not fit.penalised:
+            p = disagreement(fit, likelihood, corrected, model.hidden_places)
+            self.agreement_p_value_ = p
+            own, other = (np.diag(one.covariance)[model.hidden_places] for one in (fit, corrected))
+            if not by_moments and (p < _DISAGREE or not (other >= _LESS_VARIANCE * own).all()):
+                by_moments = self.method == "auto"
+                instead = "Corrected scores are reported." if by_moments else "Corrected scores: method='moments'."
+                notes.append(
+                    f"Likelihood and corrected scores disagree about the hidden answers (p = {p:.2g}), or the "
+                    "likelihood is the less precise of the two: the law of the outcome, or of the hidden answer "
+                    f"given covariates, is not as the likelihood takes it to be. {instead}"
+                )
+        shown, names = model.shown, model.names
+        if by_moments and corrected is not None:
+            self._keep_corrected(corrected, names[:shown], model.back[:shown, :shown], model.shift[:shown])
+            self.log_likelihood_ = float("nan")
+            return [note for note in notes if note not in fit.notes]
+        self.method_ = "likelihood"
+        self._keep_parameters(fit, names, model.back, list(range(shown)), self.intervals, model.shift)
+        return notes
+
+    def _keep_corrected(self, fit: CorrectedFit, names: tuple[str, ...], back: Floats, shift: Floats) -> None:
+        if self.intervals not in ("auto", "wald"):
+            raise InvalidInput(f"intervals={self.intervals!r} with corrected scores", "'auto' or 'wald'")
+        self.method_, self.profiles_, self.penalised_ = "moments", {}, False
+        self.parameters_, self.parameter_names_ = back @ fit.theta + shift, names
+        self.covariance_ = back @ fit.covariance @ back.T
+        self.converged_, self.n_iter_ = True, int(fit.solution.iterations)
+
+    def summary(self, level: float = 0.95) -> Summary:
+        """Return the outcome's coefficients as a table; shares of the hidden answers are among the facts."""
+        check_is_fitted(self, "parameters_")
+        shares = [
+            (f"share of {name}", ", ".join(f"{share:.3f}" for share in law[1:]))
+            for name, law in self.prevalence_.items()
+        ]
+        how = "likelihood" if self.method_ == "likelihood" else "corrected scores"
+        facts = (("people", f"{self.n_reports_}"), ("family", self.family_), ("method", how), *shares)
+        title = f"{self.family_.capitalize()} regression on the hidden {', '.join(self.answers_)}"
+        return self._parameter_table(title, level, facts, range(self.shown_))
+
+    def figures(self) -> tuple[ReportFigure, ...]:
+        """Return the figure of the coefficients with their intervals."""
+        return (intervals_figure(self.summary(), _UNITS[self.family_]),)
+
+
+def _refuse_nearly_constant(answer: HiddenAnswer, weights: Floats | None) -> None:
+    """Refuse a hidden answer of which a class is too rare to be told from chance: it can predict nothing."""
+    rows = answer.unbiased
+    heft = np.ones(len(rows)) if weights is None else weights
+    share = heft @ rows / heft.sum()
+    error = np.sqrt(((heft[:, None] * (rows - share)) ** 2).sum(axis=0)) / heft.sum()
+    rare = share < error
+    if rare.any():
+        k = int(rare.argmax())
+        raise Unidentifiable(
+            f"{answer.name!r} is nearly constant: the reports put the share of {answer.classes[k]!r} at "
+            f"{share[k]:.3f} with a standard error of {error[k]:.3f}",
+            "a predictor of which every class is more frequent than chance could make it look",
+            "Ask more people, use a channel with less noise, or merge classes.",
+        )
+
+
+class PredictorModel:
+    """The likelihood of outcomes and reports, and how its parameters are named."""
+
+    def __init__(
+        self,
+        answers: list[HiddenAnswer],
+        states: Integers,
+        covariates: Covariates,
+        outcome: Outcome,
+        explained: bool,
+    ) -> None:
+        self.answers, self.states, self.covariates, self.outcome = answers, states, covariates, outcome
+        rows, width = covariates.design.shape
+        hidden = np.hstack(
+            [np.eye(len(answer.classes))[states[:, number]][:, 1:] for number, answer in enumerate(answers)]
+        )
+        design = np.empty((rows, len(states), width + hidden.shape[1]))
+        design[:, :, :width] = covariates.design[:, None, :]
+        design[:, :, width:] = hidden
+        self.outcome_factor = outcome.factor(design)
+        self.hidden_width = hidden.shape[1]
+        prior = covariates.design if explained else np.ones((rows, 1))
+        self.prior_width = prior.shape[1]
+        main = (hidden[None, :, :, None] * prior[:, None, None, :]).reshape(rows, len(states), -1)
+        sizes = np.repeat(np.arange(len(answers)), [len(answer.classes) - 1 for answer in answers])
+        pairs = [(a, b) for a in range(len(sizes)) for b in range(a) if sizes[a] != sizes[b]]
+        self.pairs = pairs
+        together = np.stack([hidden[:, a] * hidden[:, b] for a, b in pairs], axis=1) if pairs else hidden[:, :0]
+        features = np.concatenate([main, np.broadcast_to(together, (rows, *together.shape))], axis=2)
+        every = np.broadcast_to(np.arange(len(states)), (rows, len(states)))
+        self.prior = LogLinear(features[:, None], np.zeros_like(every), every)
+
+    def likelihood(self, weights: Floats | None) -> HiddenStates:
+        return HiddenStates(joint_log_likelihood(self.answers), [self.outcome_factor, self.prior], weights)
+
+    @property
+    def _columns(self) -> list[str]:
+        return [
+            f"hidden({answer.name})" if len(answer.classes) == 2 else f"hidden({answer.name})={label}"
+            for answer in self.answers
+            for label in answer.classes[1:]
+        ]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        first = [] if self.outcome.family == "ordered" else ["Intercept"]
+        columns = self._columns
+        priors = ["Intercept", *self.covariates.names[1:]][: self.prior_width]
+        return (
+            *first,
+            *self.covariates.names[1:],
+            *columns,
+            *self.outcome.extra,
+            *(f"{column}: {name}" for column in columns for name in priors),
+            *(f"{columns[a]} with {columns[b]}" for a, b in self.pairs),
+        )
+
+    @property
+    def shown(self) -> int:
+        """How many parameters the outcome has."""
+        return self.outcome_factor.size
+
+    @property
+    def hidden_places(self) -> list[int]:
+        """Where the coefficients of hidden answers are."""
+        first = self.covariates.width - (self.outcome.family == "ordered")
+        return list(range(first, first + self.hidden_width))
+
+    @property
+    def back(self) -> Floats:
+        """Turns parameters of standardised covariates and outcome into those of both as they came."""
+        width, scale = self.covariates.width, self.outcome.scale
+        back = np.eye(len(self.names))
+        own = self.covariates.back
+        if self.outcome.family == "ordered":
+            # Cuts take the place of the intercept, with the other sign.
+            slopes = width - 1
+            back[:slopes, :slopes] = own[1:, 1:]
+            back[slopes + self.hidden_width : self.shown, :slopes] = -own[0, 1:]
+        else:
+            back[:width, :width] = own * scale
+            ends = width + self.hidden_width
+            back[width:ends, width:ends] *= scale
+        for number in range(self.hidden_width):
+            block = slice(self.shown + number * self.prior_width, self.shown + (number + 1) * self.prior_width)
+            back[block, block] = own[: self.prior_width, : self.prior_width]
+        return back
+
+    @property
+    def shift(self) -> Floats:
+        shift = np.zeros(len(self.names))
+        if self.outcome.family == "linear":
+            shift[0], shift[self.shown - 1] = self.outcome.centre, np.log(self.outcome.scale)
+        return shift
+
+    def _base_rates(self) -> Floats:
+        theta = np.zeros(self.prior.size)
+        place = 0
+        for answer in self.answers:
+            share = np.maximum(answer.unbiased.mean(axis=0), 0.5 / len(answer.unbiased))
+            for k in range(1, len(answer.classes)):
+                theta[place] = np.log(share[k] / share[0])
+                place += self.prior_width
+        return theta
+
+    def starts(self) -> list[Floats]:
+        """No effect of the hidden answers; and an effect of one standard deviation up and down."""
+        slopes = self.covariates.width - 1 + self.hidden_width
+        base = self.outcome.start(slopes)
+        starts = []
+        for effect in (0.0, 1.0, -1.0):
+            moved = base.copy()
+            moved[self.hidden_places] = effect
+            starts.append(np.concatenate([moved, self._base_rates()]))
+        return starts
+
+    def penalty(self) -> LogF:
+        start = self.starts()[0]
+        scale = np.ones(len(start))
+        centre = np.zeros(len(start))
+        own = self.shown
+        if not self.outcome.logits:
+            scale[:own] = 0.0
+        elif self.outcome.family == "ordered":
+            cuts = slice(own - len(self.outcome.extra), own)
+            centre[cuts], scale[cuts] = start[cuts], 0.5
+        else:
+            centre[0], scale[0] = start[0], 0.5
+        bases = own + self.prior_width * np.arange(self.hidden_width)
+        centre[bases], scale[bases] = start[bases], 0.5
+        return LogF(centre[None, :], scale)
