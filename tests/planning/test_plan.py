@@ -146,7 +146,7 @@ class TestComparing:
         ([], {"n": 10}, "no designs"),
         ("warner", {"n": 10}, "a finite channel"),
         ([ask.Warner(0.8), ask.Warner(0.8, ("a", "b"))], {"n": 10}, "the answers 'no', 'yes'"),
-        (ask.DesignPerRow({"a": ask.Warner(0.8)}), {"n": 10}, "one by one"),
+        (ask.DesignPerRow({"a": ask.Warner(0.8)}), {"n": 10}, "as a GroupedDesign"),
     ],
 )
 def test_absurd_wishes_are_refused(channels, options, message):

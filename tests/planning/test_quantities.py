@@ -10,6 +10,7 @@ from askance.planning import (
     ClassRatios,
     Coefficients,
     Difference,
+    GroupedDesign,
     LabelTotals,
     ListDesign,
     Mean,
@@ -24,11 +25,15 @@ AGE = np.linspace(20, 70, 300)
 PILOT = {"age": AGE, "income": 2 + 0.1 * AGE + np.tile([-1.5, 0.5, 1.0], 100)}
 ROWS = {"age": (0.0, 100.0), "income": (0.0, 15.0)}
 
+CHEATERS = {"few": ask.Cheaters(ask.ForcedResponse(0.1, 0.2)), "many": ask.Cheaters(ask.ForcedResponse(0.1, 0.6))}
+
 # Each with a design and a number of respondents at which the normal law holds.
 CHECKED = [
     (Proportions(0.3), ask.Warner(0.8), 800),
     (Proportions([0.5, 0.3, 0.2], ("a", "b", "c")), ask.RandomizedResponse(["a", "b", "c"], epsilon=2.0), 800),
     (Proportions(0.2), ListDesign([0.5, 0.4, 0.3]), 600),
+    (Proportions(0.3), GroupedDesign(CHEATERS, psi={"cheaters": 0.2}), 4000),
+    (Coefficients({"x": 0.8}, 0.3), GroupedDesign(CHEATERS, psi={"cheaters": 0.2}), 6000),
     (Difference(0.2, 0.4, 0.3), ask.ForcedResponse(1 / 6, 1 / 6), 800),
     (Coefficients({"x": 0.7}, 0.3), ask.Warner(0.85), 2000),
     (PredictorEffect(0.8, 0.4), ask.Warner(0.85), 600),
@@ -198,7 +203,7 @@ class TestWords:
         (lambda: Coefficients({"x": 1.0}, 0.2, {"x": "cauchy(1)"}), "normal"),
         (lambda: Coefficients({"x": 1.0}, 0.2, {"y": "normal"}), "no effect"),
         (lambda: Coefficients({"x": 1.0}, 0.2, {"x": ["a", "b"]}), "not made of numbers"),
-        (lambda: Coefficients({"x": 1.0}, 0.2, np.ones((5, 1))).standard_errors(ask.Warner(0.8)), "constant"),
+        (lambda: Coefficients({"x": 1.0}, 0.2, np.ones((5, 1))).standard_errors(ask.Warner(0.8)), "vary"),
         (lambda: PredictorEffect(0.5, 0.2, "gamma"), "linear"),
         (lambda: PredictorEffect(0.5, 0.2, "logistic", base=2), "a share"),
         (lambda: Mean(140, 12, 0, 100), "within the bounds"),
@@ -216,6 +221,10 @@ class TestWords:
         (lambda: ask.plan(ask.Warner(0.8), 0.2, n=100, check=1), "at least 2 studies"),
         (lambda: ask.plan(None, ClassRatios([[0.8, 0.2], [0.4, 0.6]]), epsilon=1, n=100, check=5), "advise_bags"),
         (lambda: ListDesign([1.5]), "harmless item"),
+        (lambda: GroupedDesign(CHEATERS), "cheaters"),
+        (lambda: GroupedDesign(CHEATERS, {"cheaters": 0.1}, {"few": 1.0}), "one for each of few, many"),
+        (lambda: ask.plan(CHEATERS["few"], 0.2, n=100), "something unknown"),
+        (lambda: ask.plan(GroupedDesign({"few": CHEATERS["few"]}, {"cheaters": 0.1}), 0.2, n=9), "do not determine"),
         (lambda: design_from_text("wraner p=0.2"), "one of list"),
         (lambda: design_from_text("warner p"), "each parameter once"),
         (lambda: design_from_text("warner p=x"), "a number"),

@@ -5,6 +5,7 @@ from askance.planning.bag_plot import plot_bag_advice as plot_bag_advice
 from askance.planning.quantities.base import Quantity as Quantity
 from askance.planning.quantities.coefficients import Coefficients as Coefficients
 from askance.planning.quantities.designs import design_from_text as design_from_text
+from askance.planning.quantities.grouped_design import GroupedDesign as GroupedDesign
 from askance.planning.quantities.list_design import ListDesign as ListDesign
 from askance.planning.quantities.numbers import Mean as Mean
 from askance.planning.quantities.numbers import RowCoefficients as RowCoefficients

@@ -13,14 +13,13 @@ import numpy as np
 
 from askance.arrays import Floats
 from askance.channels.alphabet import Label
-from askance.channels.labels.finite import FiniteLaw, Identity
-from askance.errors import InvalidInput, Unidentifiable
+from askance.channels.labels.finite import Identity
+from askance.errors import InvalidInput
 from askance.planning.quantities.base import Estimate, Quantity, StandardErrors, checked_share, per_respondent
 from askance.planning.quantities.covariates import expected_rows
-from askance.planning.quantities.designs import answer_designs
+from askance.planning.quantities.designs import answer_designs, check_answer_design
+from askance.planning.quantities.grouped_design import GroupedDesign, joint_covariance
 from askance.solvers.softmax import posterior
-
-_SINGULAR = 1e-10  # of an information on the scale of its own diagonal: some combination of columns tells nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,23 +101,21 @@ class Coefficients(Quantity):
         return answer_designs(epsilon, self.classes)
 
     def check_design(self, name: str, design: Any) -> None:
-        if not isinstance(design, FiniteLaw) or design.classes != self.classes:
-            raise InvalidInput(f"the design {design!r}", f"a finite channel of {self.classes}, such as Warner(0.8)")
+        check_answer_design(design, self.classes)
 
     def standard_errors(self, design: Any) -> StandardErrors:
         matrix = np.eye(2) if design is None else design.matrix
+        unknowns = design.derivatives if isinstance(design, GroupedDesign) else []
         carriers = posterior((self._rows @ self._theta)[:, None]).probabilities[:, 1]
-        law = np.column_stack([1 - carriers, carriers]) @ matrix.T
+        truths = np.column_stack([1 - carriers, carriers])
         slope = (carriers * (1 - carriers))[:, None] * (matrix[:, 1] - matrix[:, 0])
-        told = (slope**2 / np.maximum(law, np.finfo(float).tiny)).sum(axis=1)
-        information = (self._rows * told[:, None]).T @ self._rows / len(self._rows)
-        scale = np.sqrt(np.maximum(np.diag(information), np.finfo(float).tiny))
-        if np.linalg.eigvalsh(information / np.outer(scale, scale))[0] < _SINGULAR:
-            raise Unidentifiable(
-                "covariates of which a combination is constant, or a design that tells nothing",
-                "covariates that vary independently, and a design whose reports depend on the answer",
-            )
-        return per_respondent(np.diag(np.linalg.inv(information))[self._planned])
+        root = np.sqrt(np.maximum(truths @ matrix.T, np.finfo(float).tiny))
+        # Scores of every row and report, over the root of its probability: their products add up to the information.
+        scores = [(slope / root)[:, :, None] * self._rows[:, None, :]]
+        scores += [((truths @ moved.T) / root)[:, :, None] for moved in unknowns]
+        flat = np.concatenate(scores, axis=2).reshape(-1, self._rows.shape[1] + len(unknowns))
+        covariance = joint_covariance(flat.T @ flat / len(self._rows), "coefficients or unknown numbers")
+        return per_respondent(np.diag(covariance)[self._planned])
 
     def simulate(self, design: Any, n: int, rng: np.random.Generator) -> Estimate:
         from askance.learning.answers.indirect_classifier import IndirectClassifier
@@ -126,10 +123,15 @@ class Coefficients(Quantity):
         rows = self._rows[rng.integers(len(self._rows), size=n)]
         chance = posterior((rows @ self._theta)[:, None]).probabilities[:, 1]
         truth = np.array(self.classes, dtype=object)[(rng.random(n) < chance).astype(int)]
-        channel = Identity(self.classes) if design is None else design
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what a fit remarks is not of interest: its numbers are
-            fitted = IndirectClassifier(channel).fit(rows[:, 1:], channel.simulate(truth, rng))
+            if isinstance(design, GroupedDesign):
+                groups = design.draw_groups(n, rng)
+                reports = design.simulate(truth, rng, groups)
+                fitted = IndirectClassifier(design.designs).fit(rows[:, 1:], reports, design=groups)
+            else:
+                channel = Identity(self.classes) if design is None else design
+                fitted = IndirectClassifier(channel).fit(rows[:, 1:], channel.simulate(truth, rng))
         table = fitted.summary().values[self._planned]
         return Estimate(table[:, 0], table[:, 1], table[:, 3])
 

@@ -6,12 +6,13 @@ from fractions import Fraction
 from inspect import signature
 from typing import Any
 
-from askance.channels.alphabet import Label
+from askance.channels.alphabet import Label, listed
 from askance.channels.labels.finite import FiniteChannel, FiniteLaw
 from askance.channels.labels.randomized_response import RandomizedResponse
 from askance.channels.labels.surveys import Crosswise, ForcedResponse, Kuk, UnrelatedQuestion, Warner
 from askance.channels.specs import FINITE_CHANNELS, channel_from_spec
 from askance.errors import InvalidInput
+from askance.planning.quantities.grouped_design import GroupedDesign
 from askance.planning.quantities.list_design import ListDesign
 
 _BORN_IN_A_QUARTER = 0.25  # an innocuous trait whose share is known, if dates of birth are spread evenly
@@ -59,6 +60,22 @@ def answer_designs(epsilon: float, classes: Sequence[Label]) -> dict[str, Finite
         "unrelated question, one in four": UnrelatedQuestion(odds / (1 + odds), quarter, answers),
         "Kuk's two decks": Kuk(kept, lost, answers),
     }
+
+
+def check_answer_design(design: Any, classes: tuple[Label, ...], *, grouped: bool = True) -> None:
+    """Refuse what is no design for these answers: the public door, where what a user hands in is looked at."""
+    expected = "a finite channel such as Warner(0.8)" + (", or a GroupedDesign" if grouped else "")
+    if not isinstance(design, FiniteLaw | GroupedDesign) or (isinstance(design, GroupedDesign) and not grouped):
+        raise InvalidInput(f"the design {design!r}", expected, "Plan the designs of a DesignPerRow as a GroupedDesign.")
+    if isinstance(design, FiniteLaw) and design.unknowns:
+        raise InvalidInput(
+            f"the design {design!r}, with something unknown in it", "a GroupedDesign, which assumes a value for it"
+        )
+    if tuple(design.classes) != tuple(classes):
+        raise InvalidInput(
+            f"the design {design.short_name} with the answers {listed(design.classes)}",
+            f"the answers {listed(classes)}",
+        )
 
 
 def design_from_text(text: str, classes: Sequence[Label] = ("no", "yes")) -> Any:

@@ -11,15 +11,14 @@ from scipy.stats import norm, poisson
 
 from askance.arrays import Floats
 from askance.channels.alphabet import Label
-from askance.channels.labels.finite import FiniteLaw
-from askance.errors import InvalidInput, Unidentifiable
+from askance.errors import InvalidInput
 from askance.planning.quantities.base import Estimate, Quantity, StandardErrors, checked_share, per_respondent
-from askance.planning.quantities.designs import answer_designs
+from askance.planning.quantities.designs import answer_designs, check_answer_design
+from askance.planning.quantities.grouped_design import joint_covariance
 from askance.planning.theory.fisher_information import law_information
 
 _GRID = 801  # points of a continuous outcome over ten deviations to each side: sums are integrals to 1e-12
 _FAR = 10.0  # deviations
-_SINGULAR = 1e-10  # smallest eigenvalue of an information on the scale of its diagonal
 
 Outcome = Literal["linear", "logistic", "poisson"]
 
@@ -90,8 +89,7 @@ class PredictorEffect(Quantity):
         return answer_designs(epsilon, self.classes)
 
     def check_design(self, name: str, design: Any) -> None:
-        if not isinstance(design, FiniteLaw) or design.classes != self.classes:
-            raise InvalidInput(f"the design {design!r}", f"a finite channel of {self.classes}, such as Warner(0.8)")
+        check_answer_design(design, self.classes, grouped=False)
 
     @property
     def _intercept(self) -> float:
@@ -127,11 +125,7 @@ class PredictorEffect(Quantity):
 
         at = np.array([logit(self.prevalence), self._intercept, self.effect, *([0.0] if linear else [])])
         information = law_information(law, at)
-        scale = np.sqrt(np.maximum(np.diag(information), np.finfo(float).tiny))
-        if np.linalg.eigvalsh(information / np.outer(scale, scale))[0] < _SINGULAR:
-            raise Unidentifiable("a design that tells nothing", "a design whose reports depend on the answer")
-        variances: Floats = np.asarray(np.linalg.inv(information)[2:3, 2], dtype=float)
-        return per_respondent(variances)
+        return per_respondent(joint_covariance(information, "an effect")[2:3, 2])
 
     def simulate(self, design: Any, n: int, rng: np.random.Generator) -> Estimate:
         from scipy.optimize import minimize

@@ -16,7 +16,8 @@ from askance.channels.alphabet import Label, listed
 from askance.channels.labels.finite import FiniteLaw, Identity
 from askance.errors import InvalidInput, Unidentifiable
 from askance.planning.quantities.base import Estimate, Quantity, StandardErrors, checked_share, per_respondent
-from askance.planning.quantities.designs import answer_designs
+from askance.planning.quantities.designs import answer_designs, check_answer_design
+from askance.planning.quantities.grouped_design import GroupedDesign, joint_covariance
 from askance.planning.quantities.list_design import ListDesign
 
 _NEVER = 1e-12  # the probability that stands for that of a report which does not occur
@@ -41,6 +42,16 @@ def covariance_per_respondent(channel: FiniteLaw, proportions: Floats) -> Floats
     return covariance
 
 
+def _grouped_variances(design: GroupedDesign, proportions: Floats) -> Floats:
+    """The variances of proportions that are estimated together with unknown numbers, times n."""
+    free = np.vstack([-np.ones(len(proportions) - 1), np.eye(len(proportions) - 1)])  # the first takes up the slack
+    law = np.maximum(design.matrix @ proportions, np.finfo(float).tiny)
+    slopes = np.column_stack([design.matrix @ free, *(moved @ proportions for moved in design.derivatives)])
+    covariance = joint_covariance((slopes / law[:, None]).T @ slopes, "proportions or unknown numbers")
+    own = covariance[: len(proportions) - 1, : len(proportions) - 1]
+    return np.diag(free @ own @ free.T)
+
+
 class _Shares(Quantity):
     """What proportions and their differences share: the designs they can be asked with."""
 
@@ -57,20 +68,13 @@ class _Shares(Quantity):
                     f"the design {name} for {len(self.classes)} answers", "two answers: a list counts one"
                 )
             return
-        if not isinstance(design, FiniteLaw):
-            raise InvalidInput(
-                f"the design {design!r}",
-                "a finite channel such as Warner(0.8), or a ListDesign",
-                "Plan the designs of a DesignPerRow one by one.",
-            )
-        if design.classes != self.classes:
-            raise InvalidInput(
-                f"the design {name} with the answers {listed(design.classes)}", f"the answers {listed(self.classes)}"
-            )
+        check_answer_design(design, self.classes)
 
     def _variances(self, design: Any, proportions: Floats) -> Floats:
         if isinstance(design, ListDesign):
             return np.full(2, design.variance(float(proportions[1])))
+        if isinstance(design, GroupedDesign):
+            return _grouped_variances(design, proportions)
         channel = Identity(self.classes) if design is None else design
         try:
             return np.diag(covariance_per_respondent(channel, proportions))
@@ -84,6 +88,13 @@ class _Shares(Quantity):
             return np.array([1 - found, found]), np.full(2, variance)
         from askance.learning.answers.prevalence import Prevalence
 
+        if isinstance(design, GroupedDesign):
+            groups = design.draw_groups(n, rng)
+            truth = np.array(self.classes, dtype=object)[rng.choice(len(self.classes), size=n, p=proportions)]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                found = Prevalence(design.designs).fit(design.simulate(truth, rng, groups), design=groups)
+            return found.proportions_, found.standard_errors_[: len(self.classes)] ** 2
         channel = Identity(self.classes) if design is None else design
         counts = rng.multinomial(n, channel.matrix @ proportions)
         with warnings.catch_warnings():
