@@ -245,7 +245,7 @@ class TestOutput:
             warnings.simplefilter("error")  # warnings become notes, not noise
             found = fitted(capsys, "apart.csv", "--study", "direct.toml", "--formula", "cheated ~ age")
         assert any("no finite estimate" in note for note in found["notes"])
-        assert found["diagnostics"]["ridge"] > 0
+        assert found["diagnostics"]["penalty"].startswith("log-F")
 
     def test_quiet_json_leaves_standard_error_alone(self, place, capsys):
         _, out, err = run(capsys, "release.parquet", "--question", "cheated", "--json", "--quiet")

@@ -140,7 +140,7 @@ class TestValue:
 
     def test_border_is_noted_and_worth_is_left_out(self):
         header = Header((Question("cheated", ask.Warner(0.8)),))
-        release = ask.Release.from_table(pa.table({"cheated": ["no"] * 95 + ["yes"] * 5}), header)
+        release = ask.Release.from_table(pa.table({"cheated": ["no"] * 85 + ["yes"] * 15}), header)
         made = analyse(release).report
         assert "moved to the border" in made.notes[0]
         assert made.diagnostics.worth is None

@@ -53,7 +53,9 @@ def fit(
             "mean-map, laplacian, alternating, bag-classifier, relabel or committee.",
         ),
     ] = None,
-    ridge: Annotated[str, typer.Option(help="Penalty on the coefficients: a number, or auto.")] = "auto",
+    ridge: Annotated[
+        str, typer.Option(help="Ridge on the coefficients: a number, or auto. 0 is maximum likelihood, or a refusal.")
+    ] = "auto",
     level: Level = 0.95,
     loss: Annotated[
         Literal["logistic", "square", "matsushita", "unhinged", "rho"],
@@ -87,6 +89,22 @@ def fit(
             rich_help_panel=_REPORTS,
         ),
     ] = None,
+    penalty: Annotated[
+        Literal["auto", "log-f"],
+        typer.Option(
+            help="For choices: log-f keeps coefficients finite; auto does so where carriers are rare, and where no "
+            "finite estimate exists.",
+            rich_help_panel=_REPORTS,
+        ),
+    ] = "auto",
+    intervals: Annotated[
+        Literal["auto", "profile", "wald"],
+        typer.Option(
+            help="For choices: profile likelihood ratios, Wald intervals, or (auto) profiles where Wald's would be "
+            "wrong.",
+            rich_help_panel=_REPORTS,
+        ),
+    ] = "auto",
     covariance: Annotated[
         Literal["auto", "information", "sandwich"],
         typer.Option(help="For choices: where standard errors come from.", rich_help_panel=_REPORTS),
@@ -156,7 +174,7 @@ def fit(
     from askance.workflows.mean_operator import fit_mean_operator
     from askance.workflows.regions import fit_regions
 
-    penalty = _ridge(ridge)
+    strength = _ridge(ridge)
     check_targets(
         [(report, REPORT), (save, MODEL)],
         overwrite=overwrite,
@@ -169,7 +187,7 @@ def fit(
     if proportions is not None:
         done = fit_bags(
             data, proportions, bag, between_commas(columns, "--columns"), method=BAGS.method(method), loss=loss,
-            ridge=penalty, level=level, seed=seed, command=command,
+            ridge=strength, level=level, seed=seed, command=command,
         )  # fmt: skip
     elif kinds == (REGIONS,):
         done = fit_regions(
@@ -182,11 +200,12 @@ def fit(
             command=command,
         )
     elif kinds == (TOTALS,):
-        done = fit_mean_operator(data, features, id_column, loss=loss, ridge=penalty, level=level, command=command)
+        done = fit_mean_operator(data, features, id_column, loss=loss, ridge=strength, level=level, command=command)
     else:
         request = FitRequest.of(
             question=question, formula=formula, unknowns=unknown or (), label=label, weight=weight,
-            method=ANSWERS.method(method), ridge=penalty, covariance=covariance, level=level,
+            method=ANSWERS.method(method), ridge=strength, penalty=penalty, intervals=intervals,
+            covariance=covariance, level=level,
         )  # fmt: skip
         done, hint = _fit_reports(context, data, study, request, engine, command, quiet)
     written = done.write(report, save)

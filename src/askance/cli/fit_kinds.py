@@ -53,7 +53,10 @@ FOR_ALL = ("as_json", "report", "save", "overwrite", "quiet")
 
 ANSWERS = Kind(
     "a question with choices",
-    ("study", "question", "formula", "unknown", "method", "ridge", "covariance", "level", "weight", "engine"),
+    (
+        *("study", "question", "formula", "unknown", "method", "ridge", "penalty", "intervals", "covariance", "level"),
+        *("weight", "engine"),
+    ),
     ("marginal", "moments"),
 )
 NUMBERS = Kind("a question that hides numbers", ("study", "question", "formula", "ridge", "level", "weight", "engine"))

@@ -5,7 +5,7 @@ from html import escape
 
 from askance.reports.figures import coefficient_plot, prevalence_plot
 from askance.reports.number_format import number, percent
-from askance.reports.page import card, facts, notes, summary_table, table
+from askance.reports.page import alerts, card, facts, notes, summary_table, table
 from askance.reports.question_page import cards, interval_figure, privacy
 from askance.reports.report import NAIVE, Comparison, DesignFacts, Report
 from askance.reports.summary import Summary
@@ -15,6 +15,7 @@ def answer_sections(report: Report) -> list[str]:
     """Return the sections of the page, in order."""
     by_design = facts((design.name, str(design.guarantee)) for design in report.designs if design.name)
     return [
+        alerts(report.prevalence.askance.alerts),
         _at_a_glance(report),
         notes(report.notes),
         _prevalence(report.prevalence),
@@ -33,9 +34,11 @@ def _at_a_glance(report: Report) -> str:
     beside = ""
     if naive is not None:
         beside = f'<p class="wrong">Reports taken as the truth would say {percent(float(naive.values[shown, 0]))}.</p>'
-    interval = f'<span class="whole">{percent(low)} to {percent(high)}</span>'
-    words = f"<p>{summary.percent} interval {interval}</p>{beside}"
-    found = card(f"truly answer “{summary.names[shown]}”", percent(estimate), words)
+    interval = f'{summary.percent} interval <span class="whole">{percent(low)} to {percent(high)}</span>'
+    if summary.alerts:
+        interval = "unbiased estimate: the design was not followed, so there is no interval"
+    kind = "exposed" if summary.alerts else ""
+    found = card(f"truly answer “{summary.names[shown]}”", percent(estimate), f"<p>{interval}</p>{beside}", kind)
     worth = report.diagnostics.worth
     precision = "" if worth is None else f"<p>As precise as asking about {worth:,.0f} people directly.</p>"
     return cards(found, report, report.diagnostics.reports, precision)

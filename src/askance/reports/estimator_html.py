@@ -3,7 +3,18 @@
 from html import escape
 
 from askance.reports.estimator_report import EstimatorReport, ReportFigure
-from askance.reports.page import card, code, facts, figure, notes, page, privacy_card, privacy_words, summary_table
+from askance.reports.page import (
+    alerts,
+    card,
+    code,
+    facts,
+    figure,
+    notes,
+    page,
+    privacy_card,
+    privacy_words,
+    summary_table,
+)
 from askance.reports.svg import inline_svg
 
 
@@ -25,6 +36,7 @@ def estimator_page(report: EstimatorReport) -> str:
     described = facts((*summary.facts, *report.facts))
     repeat = report.how_to_repeat
     sections = [
+        alerts(summary.alerts),
         _cards(report),
         notes(report.all_notes),
         table,

@@ -12,6 +12,7 @@ from askance.reports.summary import Summary
 from askance.reports.svg import inline_svg, plain_label
 
 _MOST_ROWS = 40  # of a figure: at half an inch each it fills two pages; the table beside it has all of them
+_BEYOND = 0.15  # of the range of all finite ends: enough to be seen as farther out
 _WIDTH = 5.2  # inches: with text of 10.5 points as large as the page's own where a figure is shown at 36rem
 
 
@@ -98,6 +99,14 @@ def draw_intervals(
 
 def _intervals(axes: Any, values: Floats, heights: Floats, colour: str, marker: str, filled: bool) -> None:
     estimate, low, high = values[:, 0], values[:, 4], values[:, 5]
+    finite = values[:, [0, 4, 5]][np.isfinite(values[:, [0, 4, 5]])]
+    # An open end is drawn a little beyond everything else, with an arrow that says it goes on.
+    reach = _BEYOND * float(np.ptp(finite)) if finite.size else 1.0
+    edges = (float(finite.min()) - reach, float(finite.max()) + reach) if finite.size else (-reach, reach)
+    for ends, edge, arrow in ((low, edges[0], "<"), (high, edges[1], ">")):
+        open_rows = np.isinf(ends)
+        axes.plot(np.full(int(open_rows.sum()), edge), heights[open_rows], arrow, color=colour, markersize=6.5)
+    low, high = np.where(np.isinf(low), edges[0], low), np.where(np.isinf(high), edges[1], high)
     axes.hlines(heights, low, high, color=colour, linewidth=2.2 if filled else 1.4, alpha=0.9)
     axes.plot(
         estimate, heights, marker, markersize=6.5 if filled else 5.5, markerfacecolor=colour if filled else "none",

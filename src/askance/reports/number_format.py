@@ -33,6 +33,17 @@ def number(value: float, decimals: int) -> str:
     return text.replace("-", "−")
 
 
+def limit(value: float, decimals: int) -> str:
+    """Write the end of an interval; one without a number is open.
+
+    Examples
+    --------
+    >>> limit(float("-inf"), 2), limit(1.5, 2)
+    ('open', '1.50')
+    """
+    return "open" if math.isinf(value) else number(value, decimals)
+
+
 def p_value(value: float) -> str:
     """Write a p-value."""
     if math.isnan(value):

@@ -33,6 +33,11 @@ def notes(texts: Iterable[str]) -> str:
     return "\n".join(f'<p class="note" role="note"><strong>Note.</strong> {escape(note)}</p>' for note in texts)
 
 
+def alerts(texts: Iterable[str]) -> str:
+    """Return what must be read before any number."""
+    return "\n".join(f'<p class="note" role="alert"><strong>Alert.</strong> {escape(text)}</p>' for text in texts)
+
+
 def card(label: str, value: str, words: str = "", kind: str = "", role: str = "") -> str:
     """Return what is seen first: a label, a value in large letters, and HTML with some words about it."""
     alert = f' role="{role}"' if role else ""

@@ -104,6 +104,9 @@ class Diagnostics:
     condition: float | None = None
     log_likelihood: float | None = None
     standard_errors: str | None = None
+    design_test: str | None = None
+    penalty: str | None = None
+    intervals: str | None = None
 
     def lines(self) -> list[tuple[str, str]]:
         """Return names and texts, for people."""
@@ -113,17 +116,23 @@ class Diagnostics:
         if self.worth is not None:
             share = self.worth / self.reports
             lines += [("Worth", f"about {self.worth:,.0f} directly asked people ({100 * share:.0f}% of the reports)")]
+        if self.design_test:
+            lines += [("Test of the design", self.design_test)]
         if self.check is not None:
             lines += [("Fit of the design", self.check.in_words())]
         lines += [("Method", "maximum likelihood" if self.method == "marginal" else "unbiased moments")]
         if self.standard_errors:
             lines += [("Standard errors", self.standard_errors)]
+        if self.intervals:
+            lines += [("Intervals", self.intervals)]
         if self.converged is not None:
             done = "converged" if self.converged else "did NOT converge"
             lines += [("Solver", f"{done} after {self.iterations} iterations")]
         if self.log_likelihood is not None:
             lines += [("Log-likelihood", f"{self.log_likelihood:,.2f}")]
-        if self.ridge is not None:
+        if self.penalty is not None:
+            lines += [("Penalty", self.penalty)]
+        elif self.ridge is not None:
             lines += [("Ridge", f"{self.ridge:.4g}" if self.ridge else "none")]
         if self.condition is not None:
             large = " (large: some coefficients are hardly told apart)" if self.condition > _LARGE_CONDITION else ""

@@ -11,7 +11,7 @@ from askance.arrays import Floats
 from askance.errors import InvalidInput
 from askance.printing import one_line
 from askance.reports.html_table import html_table
-from askance.reports.number_format import decimals_for, number, p_value
+from askance.reports.number_format import decimals_for, limit, number, p_value
 from askance.reports.text_table import aligned
 
 COLUMNS = ("estimate", "std_error", "z", "p_value", "lower", "upper")
@@ -37,6 +37,8 @@ class Summary:
         Warnings that belong to these numbers.
     privacy : str
         How well the people behind the numbers are protected; shown after the facts.
+    alerts : tuple of str
+        What must be read before any number, such as reports that the design cannot have made; shown first.
 
     Examples
     --------
@@ -55,6 +57,7 @@ class Summary:
     facts: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
     privacy: str = ""
+    alerts: tuple[str, ...] = ()
 
     def to_frame(self) -> Any:
         """Return the table as a pandas DataFrame, with a row for each name."""
@@ -76,11 +79,8 @@ class Summary:
         return (*self.facts, ("privacy", self.privacy)) if self.privacy else self.facts
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-able mapping; numbers that do not exist are None."""
-        rows = {
-            name: {c: (v if math.isfinite(v) else None) for c, v in zip(COLUMNS, row.tolist(), strict=True)}
-            for name, row in zip(self.names, self.values, strict=True)
-        }
+        """Return a JSON-able mapping; numbers that do not exist are None, and so are open ends, which "open" names."""
+        rows = {name: _jsonable(row) for name, row in zip(self.names, self.values.tolist(), strict=True)}
         return {
             "title": self.title,
             "level": self.level,
@@ -88,6 +88,7 @@ class Summary:
             "facts": dict(self.all_facts),
             "notes": list(self.notes),
             "privacy": self.privacy,
+            "alerts": list(self.alerts),
         }
 
     def decimals(self) -> list[int]:
@@ -98,7 +99,7 @@ class Summary:
         """Return each row as people read it: name, estimate, standard error, z, p, lower and upper limit."""
         rows = zip(self.names, self.values.tolist(), self.decimals(), strict=True)
         return [
-            [name, *(number(v, digits) for v in (e, s)), number(z, 2), p_value(p), *(number(v, digits) for v in limits)]
+            [name, *(number(v, digits) for v in (e, s)), number(z, 2), p_value(p), *(limit(v, digits) for v in limits)]
             for name, (e, s, z, p, *limits), digits in rows
         ]
 
@@ -115,14 +116,25 @@ class Summary:
         table = aligned(self.heads(), self.cells()) if self.names else []
         facts = [f"{name}: {value}" for name, value in self.all_facts]
         notes = [f"Note: {note}" for note in self.notes]
-        return "\n".join([one_line(self.title), *table, *map(one_line, [*facts, *notes])])
+        alerts = [f"ALERT: {alert}" for alert in self.alerts]
+        return "\n".join([*map(one_line, [self.title, *alerts]), *table, *map(one_line, [*facts, *notes])])
 
     def _repr_html_(self) -> str:
         table = (
             html_table(self.heads(), self.cells(), caption=self.title) if self.names else f"<p>{escape(self.title)}</p>"
         )
         lines = [*self.all_facts, *(("Note", note) for note in self.notes)]
-        return table + "".join(f"<p><b>{escape(name)}</b>: {escape(text)}</p>" for name, text in lines)
+        first, last = (
+            "".join(f"<p><b>{escape(name)}</b>: {escape(text)}</p>" for name, text in part)
+            for part in ([("Alert", alert) for alert in self.alerts], lines)
+        )
+        return first + table + last
+
+
+def _jsonable(row: list[float]) -> dict[str, Any]:
+    cells: dict[str, Any] = {c: (v if math.isfinite(v) else None) for c, v in zip(COLUMNS, row, strict=True)}
+    ends = [c for c, v in zip(COLUMNS[-2:], row[-2:], strict=True) if math.isinf(v)]
+    return cells | {"open": ends} if ends else cells
 
 
 def standard_errors(covariance: Floats) -> Floats:

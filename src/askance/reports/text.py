@@ -18,7 +18,7 @@ def report_text(report: Report | NumberReport) -> str:
     """Return a report for the terminal: question, design, privacy, tables, notes."""
     heading = report.title or report.study or "Results"
     asked = f"{report.question}: {report.text}" if report.text else report.question
-    tables = []
+    tables, first = [], []
     if isinstance(report, NumberReport):
         designs = [paragraph("Design: ", report.sentence)]
     else:
@@ -26,13 +26,15 @@ def report_text(report: Report | NumberReport) -> str:
             paragraph(f"Design {design.name}: " if design.name else "Design: ", design.sentence)
             for design in report.designs
         ]
+        first = [paragraph("ALERT: ", alert) for alert in report.prevalence.askance.alerts]
         tables += ["", *_prevalence(report.prevalence)]
         tables += [] if report.unknowns is None else ["", str(report.unknowns)]
     if report.regression is not None:
         tables += ["", *_regression(report.regression, report.formula or "")]
     facts = [paragraph(f"{name}: ", text) for name, text in report.diagnostics.lines()]
     notes = [paragraph("Note: ", note) for note in report.notes]
-    return "\n".join([one_line(heading), one_line(asked), "", *designs, *_privacy(report), *tables, "", *facts, *notes])
+    top = [one_line(heading), one_line(asked), *first, ""]
+    return "\n".join([*top, *designs, *_privacy(report), *tables, "", *facts, *notes])
 
 
 def _privacy(report: QuestionReport) -> list[str]:

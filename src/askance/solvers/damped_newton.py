@@ -11,8 +11,7 @@ import numpy as np
 from askance.arrays import Floats
 from askance.solvers.newton import Local, Solution
 
-_CONVERGED = 1e-8  # remaining distance to the maximum, in standard errors
-_CLOSE_ENOUGH = 1e-9  # standard errors: a step that ends closer than this is taken without evaluating there
+_CLOSER = 0.1  # of the tolerance: a step that ends closer than this is taken without evaluating there
 _SHRINKING = 0.1  # distances that fall at least so fast are those of Newton's method near a maximum
 _ROUNDING = 1e-13  # of sums of doubles, relative: some hundred times the rounding of one
 _FLAT = 1e-10  # relative curvature below which a direction has none that rounding leaves visible
@@ -23,7 +22,12 @@ _HALVINGS = 40  # a step of 1e-12 of its length that still gains nothing is roun
 
 
 def climb(
-    evaluate: Callable[[Floats], Local], start: Floats, *, longest: float = 5.0, max_iterations: int = 100
+    evaluate: Callable[[Floats], Local],
+    start: Floats,
+    *,
+    longest: float = 5.0,
+    max_iterations: int = 100,
+    tolerance: float = 1e-8,
 ) -> Solution:
     """Maximise a smooth function that is bounded above.
 
@@ -35,6 +39,8 @@ def climb(
     longest : float
         The most that any parameter may change in one step. Five is far on the scale of logits, where e^5 = 148.
     max_iterations : int
+    tolerance : float
+        The distance to the maximum, in standard errors, at which the search ends.
 
     Examples
     --------
@@ -55,16 +61,17 @@ def climb(
         step, concave, ridge_line = _step(here)
         promised = float(here.gradient @ step)
         distance = np.sqrt(max(promised, 0.0))
-        if distance <= _CONVERGED:
+        if distance <= tolerance:
             if concave:
-                return Solution(theta + step, here, iteration, converged=True, diverged=False)
+                there = here._replace(value=here.value + 0.5 * promised)
+                return Solution(theta + step, there, iteration, converged=True, diverged=False)
             # Between two hills: either way leads up, and the first that does is taken.
             trials = [theta + sign * _NUDGE * ridge_line for sign in (1.0, -1.0)]
             theta, here = max(((trial, evaluate(trial)) for trial in trials), key=lambda found: found[1].value)
             previous = np.inf
             continue
         fast = concave and distance <= _SHRINKING * previous < np.inf
-        if fast and distance**3 / previous**2 <= _CLOSE_ENOUGH:
+        if fast and distance**3 / previous**2 <= _CLOSER * tolerance:
             there = here._replace(value=here.value + 0.5 * promised)
             return Solution(theta + step, there, iteration + 1, converged=True, diverged=False)
         reach = float(np.abs(step).max(initial=0.0))

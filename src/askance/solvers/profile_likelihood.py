@@ -8,6 +8,7 @@ the estimate itself is not. The values whose root is within the quantile are the
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,8 @@ _OUTERMOST = 3.3  # the 99.9% quantile: a point about there; intervals that reac
 _ABOUT = 0.6  # in roots: how near the outermost point must be
 _NEAR = 0.02  # in roots: interpolation over so small a gap in a curve that is nearly straight is exact to 1e-4
 _PLATEAU = 1e-3  # a root that grows less when the value doubles has ended growing
-_HIGHER = 1e-6  # by which another maximum must be higher to count as one
+_EXACT = 1e-3  # standard errors from a maximum whose height alone matters: it is then exact to a millionth
+_HIGHER = 1e-4  # by which another maximum must be higher to count as one
 _SEARCHES = 25  # steps that the search for an end may take; it needs two to four, and six doublings reach any border
 
 
@@ -73,6 +75,20 @@ class Profile:
 
         root = -abs(self.null_root)
         return float(2 * (ndtr(root) if math.isinf(df) else stdtr(df, root)))
+
+    def scaled(self, factor: float) -> "Profile":
+        """Return the profile of the parameter times a positive factor."""
+        values = factor * self.values
+        return Profile(factor * self.estimate, values, self.roots, self.null_root, self.limits)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return what a saved model keeps."""
+        return vars(self).copy()
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> "Profile":
+        """Return what :meth:`to_dict` was of."""
+        return cls(**content)
 
     def _value_at(self, root: float) -> float:
         from scipy.interpolate import PchipInterpolator
@@ -135,7 +151,9 @@ class ProfileSearch:
             one = _Direction(self, full, np.asarray(direction, dtype=float), plain)
             found.append(one.profile(null))
             for theta in one.landmarks:
-                again = climb(self.objective, theta)
+                again = climb(self.objective, theta, tolerance=_EXACT)
+                if again.local.value > full.local.value + _HIGHER:
+                    again = climb(self.objective, again.theta)
                 if again.converged and again.local.value > full.local.value + _HIGHER:
                     return found, again
         return found, full
@@ -261,7 +279,7 @@ class _Direction:
             here = objective(origin + free @ u)
             return Local(here.value, free.T @ here.gradient, free.T @ here.information @ free)
 
-        found = climb(local, np.zeros(free.shape[1]))
+        found = climb(local, np.zeros(free.shape[1]), tolerance=_EXACT)
         return Solution(origin + free @ found.theta, found.local, found.iterations, found.converged, False)
 
     def plain_limit(self, plain: "_Plain", end: float) -> float:

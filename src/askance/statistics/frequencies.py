@@ -24,6 +24,11 @@ class ReportCounts(NamedTuple):
         law: NDArray[np.float64] = seen / seen.sum()
         return law
 
+    @property
+    def as_frequencies(self) -> "ReportCounts":
+        """The same counts with weights read as numbers of respondents."""
+        return self._replace(squared_weight=self.weight)
+
 
 def counted(
     codes: NDArray[np.integer], weights: NDArray[np.float64] | None, states: int

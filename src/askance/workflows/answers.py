@@ -53,8 +53,19 @@ def analyse_answers(opened: OpenReports, engine: str | Engine = "local", command
     def regression(source: Release) -> IndirectClassifier:
         own = request.unknown_formulas if source is release else None
         model = IndirectClassifier(
-            method=request.method, ridge=request.ridge, covariance=request.covariance, unknowns=own
+            method=request.method,
+            ridge=request.ridge,
+            penalty=request.penalty,
+            intervals=request.intervals,
+            covariance=request.covariance,
+            unknowns=own,
         )
+        return model.fit_release(source, runs, question=asked.name, formula=formula, weight=weight)
+
+    def naively(source: Release) -> IndirectClassifier:
+        # Answers that were never hidden may be separated where those behind them are not.
+        ridge = request.ridge or "auto"
+        model = IndirectClassifier(method=request.method, ridge=ridge, penalty=request.penalty, intervals="wald")
         return model.fit_release(source, runs, question=asked.name, formula=formula, weight=weight)
 
     with warnings.catch_warnings():
@@ -66,7 +77,7 @@ def analyse_answers(opened: OpenReports, engine: str | Engine = "local", command
         model, naive_model = None, None
         if formula is not None:
             model = regression(release)
-            naive_model = None if naive_release is None else regression(naive_release)
+            naive_model = None if naive_release is None else naively(naive_release)
 
     known = known_question(asked, fitted)
     counts = _report_counts(release, asked, weight, runs, len(known.label_channel.matrix))
@@ -79,7 +90,7 @@ def analyse_answers(opened: OpenReports, engine: str | Engine = "local", command
         regression=None if model is None else _comparison(model, naive_model, request.level, len(model.parameters_)),
         unknowns=unknown_summary(last, request.level),
         formula=None if formula is None else formula.text,
-        diagnostics=_diagnostics(fitted, model, weight, None if weight else _check(known, counts, expected, fitted)),
+        diagnostics=_diagnostics(fitted, model, weight, _check(known, counts, expected, fitted)),
         shuffled=level_if_shuffled(asked.channel, counts.rows),
     )
     return question_result(report, last)
@@ -151,8 +162,14 @@ def _check(asked: Question, counts: ReportCounts, expected: Floats, fitted: Prev
     free = sum(int(possible[rows].sum()) - 1 for rows in used) - estimated
     if free < 1:
         return None
-    seen = expected > 0
-    statistic = float((((counts.weight - expected)[seen]) ** 2 / expected[seen]).sum())
+    # Weighted reports tell as much as fewer equal ones would: the first correction of Rao and Scott.
+    total, squared = (
+        np.concatenate([np.full(rows.stop - rows.start, part[rows].sum()) for rows in _blocks(asked)])
+        for part in (counts.weight, counts.squared_weight)
+    )
+    seen = (expected > 0) & (squared > 0)
+    unit = total[seen] / squared[seen]
+    statistic = float((unit * (counts.weight - expected)[seen] ** 2 / expected[seen]).sum())
     return LawCheck(statistic, free, float(gammaincc(free / 2, statistic / 2)))
 
 
@@ -167,9 +184,11 @@ def _diagnostics(
         worth=direct / spread if direct > 0 and spread > 0 else None,
         check=check,
         method=fitted.method,
+        design_test=test.sentence if (test := getattr(fitted, "design_test_", None)) else None,
     )
     if model is None:
         return shares
+    facts = dict(model.summary().facts)
     return replace(
         shares,
         converged=bool(model.converged_),
@@ -178,6 +197,8 @@ def _diagnostics(
         condition=_condition(model.covariance_),
         log_likelihood=None if model.log_likelihood_ is None else float(model.log_likelihood_),
         standard_errors=_STANDARD_ERRORS[model.covariance_kind_],
+        penalty=facts.get("penalty", "none"),
+        intervals=facts.get("intervals", "Wald"),
     )
 
 

@@ -28,7 +28,7 @@ class FitRequest:
     unknowns : tuple of Formula
         What unknown numbers of the designs depend on, such as ``"cheaters ~ age"``; those without one are the same for
         everybody.
-    method, ridge, covariance
+    method, ridge, penalty, intervals, covariance
         As for :class:`~askance.IndirectClassifier`; ``ridge`` also for the other estimators.
     level : float
         Confidence level of the intervals.
@@ -46,6 +46,8 @@ class FitRequest:
     unknowns: tuple[Formula, ...] = ()
     method: str = "marginal"
     ridge: str | float = "auto"
+    penalty: str = "auto"
+    intervals: str = "auto"
     covariance: str = "auto"
     level: float = 0.95
 

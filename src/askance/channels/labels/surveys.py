@@ -34,6 +34,8 @@ class SurveyDesign(FiniteLaw):
     # What an unknown probability is called, and its value where people do as asked, if not as the parameter and none.
     unknown_names: ClassVar[Mapping[str, str]] = {}
     obedient: ClassVar[Mapping[str, float]] = {}
+    # Whether saying the first class is safe whatever the device said, so that those who do not follow it say so.
+    has_safe_answer: ClassVar[bool] = True
 
     def yes_probabilities(self) -> tuple[float, float]:
         """P(yes | carrier), P(yes | non-carrier)."""
@@ -140,6 +142,7 @@ class Warner(SurveyDesign):
     classes: tuple[Label, ...] = _NO_YES
     kind: ClassVar[str] = "warner"
     useless_when: ClassVar[str] = "p = 0.5"
+    has_safe_answer: ClassVar[bool] = False
 
     def yes_probabilities(self) -> tuple[float, float]:
         return self.p, 1 - self.p
@@ -168,6 +171,7 @@ class Crosswise(SurveyDesign):
     classes: tuple[Label, ...] = _NO_YES
     kind: ClassVar[str] = "crosswise"
     useless_when: ClassVar[str] = "p = 0.5"
+    has_safe_answer: ClassVar[bool] = False
 
     def yes_probabilities(self) -> tuple[float, float]:
         return self.p, 1 - self.p
@@ -360,6 +364,7 @@ class Kuk(SurveyDesign):
     classes: tuple[Label, ...] = _NO_YES
     kind: ClassVar[str] = "kuk"
     useless_when: ClassVar[str] = "p_carrier = p_noncarrier"
+    has_safe_answer: ClassVar[bool] = False
 
     def yes_probabilities(self) -> tuple[float, float]:
         return self.p_carrier, self.p_noncarrier

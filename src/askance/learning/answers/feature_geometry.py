@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from askance.arrays import Floats
+from askance.arrays import Flags, Floats
 from askance.engines.base import Engine
 from askance.engines.sources import RecordSource
 from askance.statistics.features import FeatureMoments
@@ -15,6 +14,7 @@ from askance.statistics.features import FeatureMoments
 # their number, and what is as nearly collinear as that cannot be told apart by a Newton step.
 COLLINEAR = 1e-11
 _CONSTANT = 1e-12  # variance, against the mean square, that is rounding alone
+_SAME_NUMBER = 1e-13  # standard deviation, against the value, of one number written with different rounding
 _TAKES_PART = 0.01  # a column belongs to a collinearity if it has such a share of its largest part
 _NO_PART = 1e-3  # stands in for the largest part where nothing is collinear, and all parts are zero
 
@@ -30,11 +30,14 @@ class Geometry:
     centre : array, d
         What is subtracted from the features: about their mean, or zero without an intercept.
     intercept : bool
+    constant : array of bool, p
+        Columns that say nothing, because they are the same for everybody; with zeros in ``second``.
     """
 
     second: Floats
     centre: Floats
     intercept: bool
+    constant: Flags
 
     @classmethod
     def of(cls, source: RecordSource, engine: Engine, columns: int, intercept: bool) -> "Geometry":
@@ -44,7 +47,10 @@ class Geometry:
             raw = engine.reduce(FeatureMoments(columns, True), source)
             centre = raw.second[0, 1:] / max(raw.weight, np.finfo(float).tiny)
         sums = engine.reduce(FeatureMoments(columns, intercept, centre), source)
-        return cls(sums.second / max(sums.weight, np.finfo(float).tiny), centre, intercept)
+        second = sums.second / max(sums.weight, np.finfo(float).tiny)
+        constant = _constant(second, centre, intercept)
+        second[constant], second[:, constant] = 0.0, 0.0
+        return cls(second, centre, intercept, constant)
 
     @property
     def mean(self) -> Floats:
@@ -76,24 +82,47 @@ class Geometry:
         axes, spread = vectors[:, seen], np.sqrt(values[seen])
         return axes / spread / scale[:, None], axes * spread * scale[:, None]
 
-    def undetermined(self) -> NDArray[np.bool_]:
-        """Which columns of z take part in a collinearity."""
+    def undetermined(self) -> Flags:
+        """Which columns of z have no estimate of their own: constant ones, and those of a collinearity."""
         scale = np.sqrt(np.diag(self.second))
         empty = scale == 0
         scale[empty] = 1.0
         values, vectors = np.linalg.eigh(self.second / np.outer(scale, scale))
         unseen = values <= COLLINEAR * max(float(values[-1]), np.finfo(float).tiny)
-        loading = np.abs(vectors[:, unseen]).max(axis=1, initial=0.0)
-        taking_part: NDArray[np.bool_] = loading > _TAKES_PART * max(float(loading.max(initial=0.0)), _NO_PART)
-        return taking_part
+        loading = np.where(empty, 0.0, np.abs(vectors[:, unseen]).max(axis=1, initial=0.0))
+        taking_part: Flags = loading > _TAKES_PART * max(float(loading.max(initial=0.0)), _NO_PART)
+        return taking_part | self.constant
 
     def collinear(self, names: Sequence[str]) -> list[str]:
         """Say which columns say the same thing."""
         columns = [*(["the intercept"] if self.intercept else []), *names]
-        involved = [name for name, part in zip(columns, self.undetermined(), strict=True) if part]
+        parts = self.undetermined() & ~self.constant
+        involved = [name for name, part in zip(columns, parts, strict=True) if part]
         if not involved:
             return []
         return [
-            f"These columns are collinear (or constant), so their coefficients are not determined one by one and have "
-            f"no standard error: {', '.join(involved[:6])}. Drop one of them, or add ridge."
+            f"These columns are collinear, so their coefficients are not determined one by one and have no standard "
+            f"error: {', '.join(involved[:6])}. Drop one of them, or add ridge."
         ]
+
+    def dropped(self, names: Sequence[str]) -> list[str]:
+        """Say which columns were left out, because they are the same for everybody."""
+        left_out = [name for name, same in zip(names, self.constant[int(self.intercept) :], strict=True) if same]
+        if not left_out:
+            return []
+        return [
+            f"Left out, because the column is constant and says nothing of its own: {', '.join(left_out[:6])}. "
+            "Its coefficient is 0, without a standard error."
+        ]
+
+
+def _constant(second: Floats, centre: Floats, intercept: bool) -> Flags:
+    """Which columns do not vary, or only by the rounding of their values."""
+    mean = second[0] if intercept else np.zeros(len(second))
+    square = np.diag(second)
+    offset = np.concatenate([[0.0], centre]) if intercept else centre
+    still = (square - mean**2 <= _CONSTANT * square) | (square <= (_SAME_NUMBER * offset) ** 2)
+    if intercept:
+        still[0] = False
+    constant: Flags = still
+    return constant

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +18,10 @@ from askance.engines.base import Engine
 from askance.engines.local.engine import LocalEngine
 from askance.engines.sources import ArraySource, RecordSource
 from askance.errors import AskanceWarning, InvalidInput
-from askance.learning.answers.softmax_fit import SoftmaxFit, SoftmaxProblem
+from askance.learning.answers.compliance import NOT_TESTED, DesignTest, design_lines
+from askance.learning.answers.interval_table import interval_fact, with_intervals
+from askance.learning.answers.softmax_fit import SoftmaxFit, fit_softmax
+from askance.learning.answers.softmax_problem import SoftmaxProblem
 from askance.learning.answers.unknown_estimators import (
     channel_at_estimate,
     fit_regression,
@@ -29,7 +33,6 @@ from askance.learning.answers.unknown_features import checked_unknowns, chosen_c
 from askance.learning.face.base_learner import check_base_learner, learner_name
 from askance.learning.face.classes import class_array
 from askance.learning.face.linear_classifier import LinearClassifier
-from askance.learning.face.linear_parameters import parameter_names
 from askance.learning.face.release_records import records_of, refuse_other_channel
 from askance.learning.face.release_regression import RegressionTerms, ReleaseRegression
 from askance.learning.face.requested_ridge import checked_ridge
@@ -40,6 +43,7 @@ from askance.reports.summary import Summary, summarise
 from askance.solvers.em import class_probabilities, expectation_maximisation
 from askance.solvers.softmax import symmetric
 from askance.statistics.base import Records
+from askance.statistics.frequencies import ReportCounts, counted
 
 
 class IndirectClassifier(ReleaseRegression, LinearClassifier):
@@ -55,8 +59,16 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
         estimate of the clean likelihood: cheaper, with larger variance.
     ridge : "auto" or float
         Penalty ``ridge / 2 * sum(coef ** 2)`` on the summed log-likelihood, intercept free, as scikit-learn's
-        ``C = 1 / ridge``. "auto" is 0 where a finite maximiser exists; where none does, the smallest ridge
-        that the noise of the reports calls for, with a warning.
+        ``C = 1 / ridge``. A number is kept to, or the fit is refused: 0.0 is exact maximum likelihood. "auto" is
+        0, unless ``penalty`` takes its place.
+    penalty : {"auto", "log-f"}
+        "log-f": the log-F(1,1) penalty about the base rate, on standardised features, which weighs as much as one
+        answer for each coefficient and keeps estimates finite. "auto": only where a class is so rare that chance
+        alone could have made it, and where no finite maximiser exists.
+    intervals : {"auto", "profile", "wald"}
+        "profile": intervals and p-values by profile (penalised) likelihood ratio; an end may be open. "wald":
+        estimates plus and minus standard errors. "auto": profile wherever Wald is not valid, which is for fits
+        with log-F and for parameters along which the likelihood is no parabola. A fit with a ridge gets none.
     fit_intercept : bool
     base_estimator : scikit-learn classifier, optional
         Any classifier with ``predict_proba`` and sample weights stands in for the softmax model, by
@@ -82,6 +94,12 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
         Of ``parameters_``: intercept first, then coefficients; with more than two classes one such block for every
         class but the first, as log-odds against the first.
     parameters_, parameter_names_, standard_errors_ : in the order of ``covariance_``
+    penalty_ : "none", "ridge", "log-f" or "shrunk"
+        "shrunk": a ridge towards the base rate, for moments without a finite maximiser.
+    intervals_ : tuple
+        "profile", "wald" or "none" for each of ``parameters_``.
+    profiles_ : tuple
+        The profile likelihood of each, where its interval is made of it.
     classes_, n_iter_, n_reports_, log_likelihood_, ridge_, converged_, notes_
     unknowns_ : dict
         With unknown numbers in the channel: their estimates by name; of those with covariates, at the mean of these.
@@ -109,6 +127,8 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
         method: str = "marginal",
         ridge: str | float = "auto",
         *,
+        penalty: str = "auto",
+        intervals: str = "auto",
         fit_intercept: bool = True,
         base_estimator: Any = None,
         covariance: str = "auto",
@@ -119,6 +139,8 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
         self.channel = channel
         self.method = method
         self.ridge = ridge
+        self.penalty = penalty
+        self.intervals = intervals
         self.fit_intercept = fit_intercept
         self.base_estimator = base_estimator
         self.covariance = covariance
@@ -184,31 +206,43 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
         else:
             fit_regression(self, source, channel, engine, names, intercept, weighted, unknown_columns)
             return self
-        ridge = checked_ridge(self.ridge)
         method: Any = self.method
-        problem = SoftmaxProblem(channel, method, ridge, intercept, names, self.max_iter)
-        self._keep(problem.fit(source, engine), channel, names, intercept, weighted)
+        robust = self.covariance == "sandwich" or method == "moments" or (self.covariance == "auto" and weighted)
+        problem = SoftmaxProblem(
+            channel,
+            method,
+            checked_ridge(self.ridge),
+            intercept,
+            names,
+            self.max_iter,
+            self.penalty,
+            self.intervals,
+            robust,
+        )
+        self._keep(fit_softmax(problem, source, engine), problem)
         return self
 
-    def _keep(self, fit: SoftmaxFit, channel: LabelChannel, names: list[str], intercept: bool, weighted: bool) -> None:
-        theta = fit.theta
+    def _keep(self, fit: SoftmaxFit, problem: SoftmaxProblem) -> None:
+        theta, channel = fit.theta, problem.channel
         rows = theta if len(theta) == 1 else symmetric(theta)
         self.channel_, self.guarantee_ = channel, channel.guarantee
         self.classes_ = class_array(channel.classes)
-        self._keep_rows(rows, intercept)
+        self._keep_rows(rows, problem.intercept)
         self.parameters_ = theta.ravel()
-        self.parameter_names_ = parameter_names(channel.classes, names, intercept)
+        self.parameter_names_ = problem.parameter_names
         self.covariance_sandwich_ = fit.sandwich_covariance
         self.covariance_information_ = fit.information_covariance
-        robust = self.covariance == "sandwich" or fit.information_covariance is None
-        robust = robust or (self.covariance == "auto" and weighted)
-        self.covariance_: Any = fit.sandwich_covariance if robust else fit.information_covariance
-        self.covariance_kind_ = "sandwich" if robust else "information"
+        self.covariance_: Any = fit.sandwich_covariance if problem.robust else fit.information_covariance
+        self.covariance_kind_ = "sandwich" if problem.robust else "information"
         self.log_likelihood_ = fit.log_likelihood
         self.ridge_ = fit.ridge
-        self.n_reports_ = fit.rows
+        self.penalty_ = fit.penalty
+        self.intervals_ = fit.intervals
+        self.profiles_ = fit.profiles
+        self.n_reports_ = fit.reports.rows
         self.n_iter_ = fit.iterations
         self.converged_ = fit.converged
+        self.design_test_ = DesignTest.of(channel, fit.reports if problem.robust else fit.reports.as_frequencies)
         self.notes_ = fit.notes
 
     def _fit_base(self, X: Any, y: Any, sample_weight: Any, design: Any) -> Self:
@@ -243,6 +277,7 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
         self.n_reports_ = rows
         self.n_iter_ = len(result.log_likelihood)
         self.converged_ = result.converged
+        self.design_test_ = DesignTest.of(channel, ReportCounts(rows, *counted(codes, weights, len(channel.matrix))))
         self.notes_ = ()
         if not result.converged:
             self.notes_ = (f"EM stopped after {self.n_iter_} rounds before it converged: raise max_iter.",)
@@ -271,7 +306,16 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
             raise InvalidInput(f"covariance={self.covariance!r}", "'auto', 'information' or 'sandwich'")
         if self.covariance == "information" and self.method == "moments":
             raise InvalidInput("covariance='information' with method='moments'", "'sandwich'")
-        checked_ridge(self.ridge)
+        ridge = checked_ridge(self.ridge)
+        if self.penalty not in ("auto", "log-f"):
+            remedy = "ridge=0 is maximum likelihood without a penalty, any other number a ridge."
+            raise InvalidInput(f"penalty={self.penalty!r}", "'auto' or 'log-f'", remedy)
+        if self.penalty == "log-f" and ridge is not None:
+            raise InvalidInput(f"penalty='log-f' and ridge={self.ridge!r}", "one of them: leave ridge='auto'")
+        if self.penalty == "log-f" and self.method == "moments":
+            raise InvalidInput("penalty='log-f' with method='moments'", "method='marginal', which has a likelihood")
+        if self.intervals not in ("auto", "profile", "wald"):
+            raise InvalidInput(f"intervals={self.intervals!r}", "'auto', 'profile' or 'wald'")
         if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
             raise InvalidInput(f"max_iter={self.max_iter!r}", "at least 1")
 
@@ -313,22 +357,39 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
             what = f"P({second})" if two else "Probabilities"
             title = f"{what} by {learner_name(self.base_estimator_)} on hidden answers"
             facts = (reports, *likelihood, ("rounds of expectation-maximisation", f"{self.n_iter_}"))
-            return Summary(title, level=level, facts=facts, notes=self.notes_, privacy=self.privacy_statement_)
+            bare = Summary(title, level=level, facts=facts, notes=self.notes_, privacy=self.privacy_statement_)
+            return replace(bare, **design_lines(bare, self.design_test_))
         title = f"P({second}) by logistic regression on hidden answers"
         if not two:
             title = f"Log-odds against {first!r} by softmax regression on hidden answers"
         method = ("method", f"{self.method} ({self.covariance_kind_} standard errors)")
-        ridge = [("ridge", f"{self.ridge_:.4g}")] if self.ridge_ else []
-        return summarise(
+        words = {
+            "ridge": f"ridge {self.ridge_:.4g}",
+            "shrunk": f"ridge {self.ridge_:.4g} towards the base rate, on standardised features",
+            "log-f": "log-F(1,1) about the base rate",
+        }
+        penalised = [("penalty", words[self.penalty_])] if self.penalty_ in words else []
+        intervals = interval_fact(self.parameter_names_, self.intervals_)
+        wald = summarise(
             title,
             self.parameter_names_,
             self.parameters_,
             self.covariance_,
             level,
-            (reports, method, *likelihood, *ridge),
+            (reports, method, *likelihood, *penalised, *intervals),
             self.notes_,
             self.privacy_statement_,
         )
+        table = with_intervals(wald, self.intervals_, self.profiles_)
+        return replace(table, **design_lines(table, self.design_test_))
+
+    def fill_in(self) -> None:
+        """Give a model that an earlier version saved what that version did not keep."""
+        super().fill_in()
+        if self._is_linear and not hasattr(self, "penalty_"):
+            self.penalty_, self.intervals_, self.profiles_ = "ridge" if self.ridge_ else "none", (), ()
+        if not hasattr(self, "design_test_"):
+            self.design_test_ = NOT_TESTED
 
 
 def as_channel(channel: Any) -> Any:

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from askance.engines.base import Engine, running
 from askance.engines.local.engine import LocalEngine
 from askance.engines.sources import ArraySource
 from askance.errors import AskanceWarning, InvalidInput, NotAvailable, Unidentifiable
+from askance.learning.answers.compliance import NOT_TESTED, DesignTest, design_lines
 from askance.learning.answers.indirect_classifier import as_channel
 from askance.learning.answers.unknown_estimators import (
     channel_at_estimate,
@@ -133,8 +135,11 @@ class Prevalence(Estimator):
         self.channel_, self.guarantee_ = channel, channel.guarantee
         self.classes_ = class_array(channel.classes)
         self.n_reports_ = counts.rows
+        self.design_test_ = DesignTest.of(channel, counts)
         self.notes_: tuple[str, ...] = ()
-        if outside:
+        if self.design_test_.alert:
+            warnings.warn(self.design_test_.alert, AskanceWarning, stacklevel=3)
+        elif outside:
             lowest = int(self.unbiased_.argmin())
             self.notes_ = (
                 f"Fewer reports point to {channel.classes[lowest]!r} than chance alone would give: the unbiased "
@@ -194,7 +199,17 @@ class Prevalence(Estimator):
         wald = summarise("Proportions of the true answers", names, self.proportions_, self.covariance_, level)
         values = wald.values.copy()
         values[:, 4:6] = np.clip(values[:, 4:6], 0.0, 1.0)
-        return Summary(wald.title, names, values, level, facts, self.notes_, self.privacy_statement_)
+        if self.design_test_.alert:
+            # What the border would hide is what must be seen; and no interval is about people who followed the design.
+            values[:, 0], values[:, 2:] = self.unbiased_, np.nan
+        table = Summary(wald.title, names, values, level, facts, self.notes_, self.privacy_statement_)
+        return replace(table, **design_lines(table, self.design_test_))
+
+    def fill_in(self) -> None:
+        """Give a model that an earlier version saved what that version did not keep."""
+        super().fill_in()
+        if not hasattr(self, "design_test_"):
+            self.design_test_ = NOT_TESTED
 
 
 def _likelihood_covariance(matrix: Floats, proportions: Floats, counts: ReportCounts, weighted: bool) -> Floats:

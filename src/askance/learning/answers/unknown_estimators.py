@@ -16,7 +16,7 @@ from askance.learning.face.requested_ridge import checked_ridge
 from askance.reports.summary import Summary, summarise
 from askance.solvers.softmax import posterior, symmetric
 
-_KEPT = ("unknowns_", "unknown_numbers_")
+_KEPT = ("unknowns_", "unknown_numbers_", "design_test_")
 
 
 def has_unknowns(channel: Any) -> bool:

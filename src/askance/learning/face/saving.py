@@ -35,7 +35,9 @@ ESTIMATORS = {
 _PARTS = {
     "Guarantee": "askance.channels.guarantee",
     "BagPosteriorModel": "askance.learning.ratios.bag_posterior",
+    "DesignTest": "askance.learning.answers.compliance",
     "MmdRatios": "askance.learning.ratios.mmd",
+    "Profile": "askance.solvers.profile_likelihood",
     "UnknownNumbers": "askance.learning.answers.unknown_numbers",
 }
 # JSON knows no such numbers: they are written as these words, and a text that is one of them is marked as a text.

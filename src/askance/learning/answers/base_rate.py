@@ -1,0 +1,80 @@
+"""How many there are of each class before any covariate is looked at, and how far that is from nobody."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from askance.arrays import Floats
+from askance.channels.base import LabelChannel
+from askance.errors import Unidentifiable
+from askance.solvers.simplex import mixture_proportions, project_to_simplex
+from askance.statistics.frequencies import ReportCounts
+
+# A share that is less than so many times what chance alone would pretend is near the border: the likelihood is then no
+# parabola, and often has no finite maximum. Measured by benchmarks/survey.py on other seeds than those it reports.
+NEAR_BORDER = 4.0
+
+
+@dataclass(frozen=True, eq=False)
+class BaseRate:
+    """Unbiased proportions of the classes.
+
+    Parameters
+    ----------
+    unbiased : array, K
+        May leave [0, 1]; maximum likelihood where no single report determines the truth.
+    errors : array, K
+        Standard errors.
+    chance : array, K
+        The standard error that each proportion would have if the class had nobody: what chance alone gives. Zero where
+        the reports of a class cannot come from others.
+    """
+
+    unbiased: Floats
+    errors: Floats
+    chance: Floats
+
+    @classmethod
+    def of(cls, channel: LabelChannel, counts: ReportCounts, *, robust: bool) -> "BaseRate":
+        """Estimate it from counts of reports, whose weights are sampling weights if ``robust``."""
+        total = float(counts.weight.sum())
+        size = total**2 / float(counts.squared_weight.sum()) if robust else total
+        fitted = mixture_proportions(channel.matrix, counts.weight)
+        try:
+            unbiasing = channel.unbiasing_matrix(counts.law)
+        except Unidentifiable:
+            # No single report determines the truth, so there is no noise that could be told from it.
+            return cls(fitted, np.full(len(fitted), 1 / np.sqrt(size)), np.zeros(len(fitted)))
+        observed = counts.weight / total
+        unbiased = unbiasing @ observed
+        errors = np.sqrt(np.maximum(unbiasing**2 @ observed - unbiased**2, 0.0) / size)
+        chance = np.array([_chance(channel.matrix, unbiasing, unbiased, observed, k) for k in range(len(unbiased))])
+        return cls(unbiased, errors, chance / np.sqrt(size))
+
+    @property
+    def near_border(self) -> bool:
+        """Whether some class is so rare that chance alone could have made it."""
+        return bool(np.any(self.unbiased < NEAR_BORDER * self.chance))
+
+    @property
+    def logits(self) -> Floats:
+        """Log-odds of all classes but the first against the first, kept half a standard error away from nobody."""
+        least = np.clip(0.5 * self.errors, np.finfo(float).tiny, 1 / len(self.unbiased))
+        kept = np.clip(self.unbiased, least, 1 - least)
+        shares = kept / kept.sum() if len(kept) > 2 else kept
+        logits: Floats = np.log(shares[1:]) - np.log(shares[0])
+        return logits
+
+
+def _chance(matrix: Floats, unbiasing: Floats, unbiased: Floats, observed: Floats, absent: int) -> float:
+    """The spread of one report's unbiased share of a class, in a population without that class."""
+    others = np.where(np.arange(len(unbiased)) == absent, -np.inf, unbiased)
+    without = np.zeros(len(unbiased))
+    present = np.isfinite(others)
+    without[present] = project_to_simplex(others[present])
+    now = matrix @ project_to_simplex(unbiased)
+    # Designs keep their shares of the respondents: each report's frequency changes as its probability does.
+    law = observed * (matrix @ without) / np.maximum(now, np.finfo(float).tiny)
+    law = law / max(float(law.sum()), np.finfo(float).tiny)
+    row = unbiasing[absent]
+    return float(np.sqrt(max(row**2 @ law - (row @ law) ** 2, 0.0)))

@@ -1,0 +1,79 @@
+"""Which intervals a fit gets: Wald's where the likelihood is a parabola, profile likelihood ratios elsewhere."""
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from askance.arrays import Flags, Floats
+from askance.learning.answers.penalised_fit import PenaltyKind, StandardisedFit
+from askance.learning.answers.softmax_problem import SoftmaxTask
+from askance.solvers.newton import Solution
+from askance.solvers.profile_likelihood import Profile, ProfileSearch
+from askance.statistics.softmax_values import SoftmaxValues
+
+_END = 1.959963984540054  # standard errors from the estimate to the end of a 95% interval
+# How far, as a share, the likelihood ratio at a Wald interval's ends may be from the quantile that the interval is made
+# of. Below it the bends of the two ends cancel: Wald covers .92 to .97 away from the border (benchmarks/survey.py).
+_BENT = 0.7
+
+
+def bent(task: SoftmaxTask, theta: Floats, information: Floats) -> Flags:
+    """Find the parameters along which the objective is no parabola as far as a Wald interval reaches."""
+    return bend(task, theta, information) > _BENT
+
+
+def bend(task: SoftmaxTask, theta: Floats, information: Floats) -> Floats:
+    """Return how far, as a share, the objective's loss at a Wald interval's ends is from a parabola's, if more than it.
+
+    One pass over the records evaluates the objective at both ends of every parameter's interval, with the others moved
+    as they would be, and compares with what a parabola would have lost.
+    """
+    back = np.kron(np.eye(task.classes - 1), task.geometry.uncentring)
+    covariance = np.linalg.pinv(information, hermitian=True)
+    spread = covariance @ back.T
+    errors = np.sqrt(np.maximum(np.einsum("ij,ji->i", back, spread), np.finfo(float).tiny))
+    steps = (_END * spread / errors).T
+    flat = theta.ravel()
+    points = np.vstack([flat, flat + steps, flat - steps]).reshape(-1, *theta.shape)
+    statistic = SoftmaxValues(
+        points, task.table(task.problem.method), task.problem.method, task.problem.intercept, task.geometry.centre
+    )
+    values = task.engine.reduce(statistic, task.source).values
+    penalty = task.asked_penalty()
+    moved = points.reshape(len(points), -1)
+    values = values - 0.5 * np.einsum("ij,jk,ik->i", moved, penalty, moved)
+    lost = 2 * (values[0] - values[1:]).reshape(2, -1) / _END**2
+    off: Floats = np.abs(lost - 1).max(axis=0)
+    return off
+
+
+@dataclass(frozen=True, eq=False)
+class Profiler:
+    """Profiles of the parameters of one fit, as they are reported."""
+
+    fit: StandardisedFit
+    penalty: PenaltyKind
+
+    def at(self, solution: Solution) -> Solution:
+        """A solution in parameters of z as one in standardised parameters."""
+        u = self.fit.standardised(solution.theta)
+        return replace(solution, theta=u, local=self.fit.objective(self.penalty)(u))
+
+    def profiles(self, solution: Solution, which: Flags) -> tuple[Solution, list[Profile | None]]:
+        """Profile some parameters, from a fit in standardised parameters; the fit is better where one led higher."""
+        fit = self.fit
+        rows = fit.reported[which]
+        # Directions of unit length: what is far is then the same for all, and values are turned back below.
+        lengths = np.linalg.norm(rows, axis=1)
+        search = ProfileSearch(
+            fit.objective(self.penalty),
+            fit.start,
+            ratio_scale=partial(fit.ratio_scale, kind=self.penalty) if fit.task.problem.robust else None,
+            unpenalised=fit.objective("faint") if self.penalty == "log-f" else None,
+        )
+        solution, found = search.all_profiles(solution, list(rows / lengths[:, None]))
+        placed: list[Profile | None] = [None] * len(which)
+        for place, length, one in zip(np.flatnonzero(which).tolist(), lengths.tolist(), found, strict=True):
+            placed[place] = one.scaled(length)
+        return solution, placed

@@ -1,0 +1,52 @@
+"""The table of a fit whose parameters have intervals of different kinds."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from askance.reports.summary import Summary
+from askance.solvers.profile_likelihood import Profile
+
+_NAMES = {"profile": "profile likelihood ratio", "wald": "Wald"}
+
+
+def with_intervals(
+    summary: Summary, kinds: Sequence[str], profiles: Sequence[Profile | None], degrees: Sequence[float] = ()
+) -> Summary:
+    """Return a table of Wald statistics with each row's own kind of interval and p-value in their place.
+
+    Parameters
+    ----------
+    summary : Summary
+    kinds : sequence of {"wald", "profile", "none"}
+        Of each row; none at all for a model that an earlier version saved, which has Wald's throughout.
+    profiles : sequence of Profile
+        Where the kind is "profile".
+    degrees : sequence of float, optional
+        Degrees of freedom of each row.
+    """
+    values = summary.values.copy()
+    for row, kind in enumerate(kinds):
+        if kind == "wald":
+            continue
+        # A penalised estimate over its standard error is no z: its errors are not normal about the truth.
+        values[row, 2:6] = np.nan
+        profile = profiles[row]
+        if kind == "profile" and profile is not None:
+            df = degrees[row] if degrees else np.inf
+            values[row, 3] = profile.p_value(df)
+            values[row, 4:6] = profile.interval(summary.level, df)
+    return replace(summary, values=values)
+
+
+def interval_fact(names: Sequence[str], kinds: Sequence[str]) -> list[tuple[str, str]]:
+    """Say how the intervals were made."""
+    if not kinds or set(kinds) == {"wald"}:
+        return []
+    if "none" in kinds:
+        return [("intervals", "none for a penalised fit; ask for intervals='profile'")]
+    if len(set(kinds)) == 1:
+        return [("intervals", _NAMES[kinds[0]])]
+    bent = [name for name, kind in zip(names, kinds, strict=True) if kind == "profile"]
+    return [("intervals", f"Wald; by profile likelihood ratio where that would not be right: {', '.join(bent)}")]

@@ -1,0 +1,144 @@
+"""The search for the maximum of a likelihood that may have several, or none."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from askance.arrays import Floats
+from askance.engines.sources import RecordSource
+from askance.errors import Unidentifiable
+from askance.learning.answers.softmax_problem import SoftmaxTask, coupling
+from askance.solvers.newton import Solution, maximise
+from askance.statistics.softmax_score import Method
+
+_FAR = 10.0  # root mean square logit beyond which a fit may have run away: e^10 is a certainty of .99995
+_LOST = 1e7  # and beyond which it surely did
+SEVERAL_MAXIMA = (
+    "The likelihood of these reports has several maxima; the highest one that was found is reported. That happens with "
+    "few reports or strong noise: read the standard errors with care, and compare with method='moments'."
+)
+_DISTINCT = 0.01  # standard errors between two maxima: nearer ones are the same to whoever reads the table
+_VANISHED = 1e-7  # curvature of a separated direction, against the others: p (1 - p) at a logit of 16
+_NAMED = 0.3  # a parameter is named as running away if it has such a share of the largest part in that direction
+_ROUNDING = 1e-10  # relative error of a sum over records, generously: objectives nearer than that are equal
+
+
+@dataclass(frozen=True, eq=False)
+class MaximumSearch:
+    """Newton's method from several starts, and the signs that there is no maximum to be found."""
+
+    task: SoftmaxTask
+
+    @property
+    def unit(self) -> float:
+        """A record counts one on average, so the unit of the sample weights does not matter to the solver."""
+        return float(self.task.reports.rows / self.task.reports.weight.sum())
+
+    def solve(self, method: Method, source: RecordSource, start: Floats, penalty: Floats) -> Solution:
+        task = self.task
+        evaluate = task.objective(source, penalty, self.unit, method)
+        shape = start.shape
+
+        def distance(flat: Floats) -> float:
+            return task.geometry.root_mean_square_logit(flat.reshape(shape))
+
+        found = maximise(
+            evaluate,
+            start.ravel(),
+            diverges=lambda flat, _: distance(flat) > _LOST,
+            max_iterations=task.problem.max_iterations,
+        )
+        # Far logits alone prove nothing: one outlying record may have one. But twice as far as a maximum it is lower,
+        # and where the fit only stopped for want of slope it is not.
+        far = distance(found.theta) > _FAR
+        diverged = found.diverged or (far and _not_below(evaluate(2 * found.theta).value, found.local.value))
+        theta = found.theta.reshape(shape)
+        return Solution(theta, found.local, found.iterations, found.converged and not diverged, diverged)
+
+    def starts(self, sample: RecordSource, penalty: Floats) -> list[Floats]:
+        """Where to start from: fits to a sample, close enough that all records are gone over two or three times.
+
+        The moment problem is concave and has one solution. The likelihood may have several maxima: its search starts
+        from the moment solution, from further out in that direction, and from zero.
+        """
+        whole = sample.num_rows == self.task.reports.rows
+        if self.task.problem.method == "moments":
+            return [self.task.zero() if whole else self.from_moments(sample, penalty)]
+        try:
+            near = self.from_moments(sample, penalty)
+            starts = [near, 3 * near, self.task.zero()]
+        except Unidentifiable:
+            # Reports that do not determine the truth may still determine the parameters.
+            starts = [self.task.zero()]
+        if whole:
+            return starts
+        best, _ = self.best(sample, starts, penalty)
+        return [near if best.diverged and len(starts) > 1 else best.theta]
+
+    def best(self, source: RecordSource, starts: Sequence[Floats], penalty: Floats) -> tuple[Solution, bool]:
+        """Solve from several starts and keep the highest; also say whether there were several maxima."""
+        found = [self.solve(self.task.problem.method, source, start, penalty) for start in starts]
+        finite = [solution for solution in found if solution.converged]
+        highest = max(found, key=lambda solution: solution.local.value)
+        if highest.diverged and finite:
+            # Running away from a far start proves nothing unless it led higher than a maximum that is there.
+            top = max(finite, key=lambda solution: solution.local.value)
+            highest = top if _not_below(top.local.value, highest.local.value) else highest
+        if highest.converged:
+            # Of several ways to the same maximum the first: which is higher by rounding must not decide.
+            highest = next(one for one in finite if _not_below(one.local.value, highest.local.value))
+        apart = [(solution.theta - highest.theta).ravel() for solution in finite]
+        several = any(gap @ highest.local.information @ gap > _DISTINCT**2 for gap in apart)
+        return highest, several and highest.converged
+
+    def from_moments(self, source: RecordSource, penalty: Floats) -> Floats:
+        """Solve the moment problem; shrink it where it has no solution."""
+        found = self.solve("moments", source, self.task.zero(), penalty)
+        if found.diverged:
+            found = self.solve("moments", source, self.task.zero(), penalty + self._shrinkage())
+        return found.theta
+
+    def _shrinkage(self) -> Floats:
+        """A penalty on the standardised slopes and the logit at the mean, as strong as the noise of the reports."""
+        geometry, classes = self.task.geometry, self.task.classes
+        form = np.diag(geometry.variance) + np.outer(geometry.mean, geometry.mean)
+        strength = float(np.sqrt(self.task.reports.weight.sum() * self._noise()))
+        return strength * np.kron(coupling(classes), form).astype(float)
+
+    def _noise(self) -> float:
+        """The variance of an unbiased label, at least that of a guessed one."""
+        law, classes = self.task.reports.law, self.task.classes
+        try:
+            unbiasing = self.task.problem.channel.unbiasing_matrix(law)[1:]
+        except Unidentifiable:
+            return 1.0
+        return float(max((unbiasing**2 @ law - (unbiasing @ law) ** 2).max(), 1 / classes**2))
+
+    def runaways(self, solution: Solution, penalty: Floats) -> tuple[str, ...]:
+        """Name the parameters along which the fit went so far that the information about them is gone.
+
+        One separated level among many does not move the root mean square logit. But along its direction the curvature,
+        which is an average of p (1 - p), has vanished against that of the other directions; and going twice as far
+        along it costs nothing.
+        """
+        task, local = self.task, solution.local
+        if penalty.any() or not local.information.any():
+            return ()
+        white, unwhite = (np.kron(np.eye(task.classes - 1), part) for part in task.geometry.whitening())
+        curvature, directions = np.linalg.eigh(white.T @ local.information @ white)
+        vanished = directions[:, curvature <= _VANISHED * curvature[-1]]
+        if not vanished.size:
+            return ()
+        flat = solution.theta.ravel()
+        farther = flat + white @ (vanished @ (vanished.T @ (unwhite.T @ flat)))
+        if not _not_below(task.objective(task.source, penalty, self.unit)(farther).value, local.value):
+            return ()
+        along = np.abs(white @ vanished).max(axis=1)
+        along = along * np.sqrt(np.tile(np.diag(task.geometry.second), task.classes - 1))
+        names = task.problem.parameter_names
+        return tuple(name for name, size in zip(names, along, strict=True) if size > _NAMED * along.max())
+
+
+def _not_below(value: float, reference: float) -> bool:
+    return value >= reference - _ROUNDING * (1 + abs(reference))

@@ -1,0 +1,159 @@
+"""Fits with the log-F penalty about the base rate, in standardised features: always finite, and no sign reversed.
+
+The penalty weighs as much as one answer for each coefficient. So likelihoods count effective reports: weights are
+scaled to w sum(w) / sum(w^2), which makes their sum the number of equally weighted reports that would tell as much.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from askance.arrays import Floats, Integers
+from askance.engines.sources import RecordSource
+from askance.learning.answers.base_rate import BaseRate
+from askance.learning.answers.softmax_problem import SoftmaxTask
+from askance.solvers.damped_newton import climb
+from askance.solvers.log_f import LogF
+from askance.solvers.newton import Local, Solution
+from askance.solvers.profile_likelihood import Objective
+
+_INTERCEPT = 0.5  # the base rate is known better than slopes are: its logit is penalised on half the scale
+_FAINT = 1e-3  # of the penalty: at a logit of 20 it costs .01 of log-likelihood, and a maximum is still finite
+
+# "log-f" penalises likelihoods; "shrunk" is a ridge towards the base rate; "faint" next to no penalty at all.
+PenaltyKind = Literal["none", "ridge", "log-f", "shrunk", "faint"]
+_LOG_F: dict[PenaltyKind, float] = {"none": 0.0, "ridge": 0.0, "log-f": 1.0, "faint": _FAINT}
+
+
+@dataclass(frozen=True, eq=False)
+class StandardisedFit:
+    """The objective in standardised parameters: of the features that vary, each divided by its standard deviation."""
+
+    task: SoftmaxTask
+    base: BaseRate
+
+    @cached_property
+    def columns(self) -> Integers:
+        """The columns of z = (1, x - centre) that are fitted."""
+        return np.flatnonzero(~self.task.geometry.constant)
+
+    @cached_property
+    def scale(self) -> Floats:
+        """The standard deviation of each of them; without an intercept, the root mean square; of the intercept 1."""
+        geometry = self.task.geometry
+        spread = geometry.variance if geometry.intercept else np.diag(geometry.second)
+        scale: Floats = np.sqrt(spread[self.columns])
+        scale[scale == 0] = 1.0
+        return scale
+
+    @cached_property
+    def embedding(self) -> Floats:
+        """The matrix that turns standardised parameters into those of z, flattened class by class."""
+        one = np.zeros((self.task.width, len(self.columns)))
+        one[self.columns, np.arange(len(self.columns))] = 1 / self.scale
+        embedding: Floats = np.kron(np.eye(self.task.classes - 1), one).astype(float)
+        return embedding
+
+    @cached_property
+    def reported(self) -> Floats:
+        """The matrix that turns standardised parameters into those of (1, x), as they are reported."""
+        back = np.kron(np.eye(self.task.classes - 1), self.task.geometry.uncentring)
+        reported: Floats = back @ self.embedding
+        return reported
+
+    @cached_property
+    def start(self) -> Floats:
+        """Where nothing but the base rate is known."""
+        centre = np.zeros((self.task.classes - 1, len(self.columns)))
+        if self.task.problem.intercept:
+            centre[:, 0] = self.base.logits
+        return centre.ravel()
+
+    def log_f(self, weight: float = 1.0) -> LogF:
+        """The penalty about the base rate."""
+        scale = np.ones(len(self.columns))
+        if self.task.problem.intercept:
+            scale[0] = _INTERCEPT
+        return LogF(self.start.reshape(self.task.classes - 1, -1), scale, weight)
+
+    @property
+    def shrinkage(self) -> float:
+        """A ridge as strong as the noise of an unbiased label: of order sqrt(n), so it vanishes against n.
+
+        The objective of moments has no bound where its slopes leave the marginal polytope, so that a penalty which
+        grows linearly, as log-F does, does not hold it.
+        """
+        size = float(self.task.reports.weight.sum()) * self.task.effective_unit
+        noise = max(float((self.base.errors**2).max()) * size, 1 / self.task.classes**2)
+        return float(np.sqrt(size * noise))
+
+    def penalty(self, kind: PenaltyKind, share: float = 1.0) -> Callable[[Floats], Local]:
+        """What is added to the objective in standardised parameters, besides the ridge that was asked for."""
+        if kind == "shrunk":
+            strength, start = share * self.shrinkage, self.start
+
+            def ridge(u: Floats) -> Local:
+                gap = u - start
+                return Local(-0.5 * strength * float(gap @ gap), -strength * gap, strength * np.eye(len(u)))
+
+            return ridge
+        return self.log_f(share * _LOG_F[kind])
+
+    def objective(self, kind: PenaltyKind, source: RecordSource | None = None) -> Objective:
+        """The objective as a function of standardised parameters, with its penalties."""
+        task = self.task
+        source = task.source if source is None else source
+        share = source.num_rows / task.source.num_rows
+        plain = task.objective(source, share * task.asked_penalty(), task.effective_unit)
+        penalty, embedding = self.penalty(kind, share), self.embedding
+
+        def local(u: Floats) -> Local:
+            here, extra = plain(embedding @ u), penalty(u)
+            information = embedding.T @ here.information @ embedding + extra.information
+            return Local(here.value + extra.value, embedding.T @ here.gradient + extra.gradient, information)
+
+        return local
+
+    def fit(self, kind: PenaltyKind, sample: RecordSource) -> Solution:
+        """Maximise the objective with a penalty, from the base rate; by way of a sample where data are large."""
+        start, limit = self.start, self.task.problem.max_iterations
+        if sample is not self.task.source:
+            start = climb(self.objective(kind, sample), start, max_iterations=limit).theta
+        return climb(self.objective(kind), start, max_iterations=limit)
+
+    def standardised(self, theta: Floats) -> Floats:
+        """The standardised parameters of parameters of z (K-1 x p)."""
+        moved: Floats = (theta[:, self.columns] * self.scale).ravel()
+        return moved
+
+    def penalty_information(self, kind: PenaltyKind, theta: Floats) -> Floats:
+        """The curvature that penalties add to that of the weighted objective, at parameters of z."""
+        part = self.penalty(kind)(self.standardised(theta)).information / self.task.effective_unit
+        back = np.linalg.pinv(self.embedding)
+        curvature: Floats = self.task.asked_penalty() + back.T @ part @ back
+        return curvature
+
+    def ratio_scale(self, u: Floats, direction: Floats, kind: PenaltyKind) -> float:
+        """What a likelihood ratio of weighted reports is divided by.
+
+        It is the variance of the score along the direction, with the other parameters fitted, against its information.
+        """
+        task, unit, embedding = self.task, self.task.effective_unit, self.embedding
+        sums = task.engine.reduce(
+            task.statistic((embedding @ u).reshape(task.zero().shape), with_outer=True), task.source
+        )
+        outer = sums.outer if sums.outer is not None else np.zeros_like(sums.information)
+        information = unit * embedding.T @ sums.information @ embedding
+        penalised = (
+            information + unit * embedding.T @ task.asked_penalty() @ embedding + self.penalty(kind)(u).information
+        )
+        along = np.linalg.pinv(penalised, hermitian=True) @ direction
+        along = along / float(direction @ along)
+        expected = float(along @ information @ along)
+        seen = unit**2 * float(along @ embedding.T @ outer @ embedding @ along)
+        if not (seen > 0 and expected > 0):
+            return 1.0
+        return seen / expected

@@ -1,0 +1,60 @@
+"""The softmax objective at several parameter values in one pass: what a step costs, without its derivatives."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from askance.arrays import Floats
+from askance.solvers.softmax import posterior
+from askance.statistics.base import Records, add_fields
+from askance.statistics.row_blocks import blocks, with_intercept
+from askance.statistics.softmax_score import Method
+
+
+class ObjectiveSums(NamedTuple):
+    """Sums over records: the objective at each of several parameter values."""
+
+    rows: int
+    values: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class SoftmaxValues:
+    """Sum the objective of :class:`SoftmaxScore` at each of several parameter values.
+
+    Parameters
+    ----------
+    thetas : array, m x K-1 x p
+    table, method, intercept, centre
+        As for :class:`SoftmaxScore`.
+    """
+
+    thetas: Floats
+    table: Floats
+    method: Method
+    intercept: bool
+    centre: Floats | None = None
+
+    def empty(self) -> ObjectiveSums:
+        return ObjectiveSums(0, np.zeros(len(self.thetas)))
+
+    def merge(self, first: ObjectiveSums, second: ObjectiveSums) -> ObjectiveSums:
+        return add_fields(first, second)
+
+    def observe(self, records: Records) -> ObjectiveSums:
+        values = np.zeros(len(self.thetas))
+        for block in blocks(records):
+            rows = with_intercept(block.features, self.intercept, self.centre)
+            told = self.table[block.codes]
+            weights = np.ones(len(block)) if block.weights is None else block.weights
+            for number, theta in enumerate(self.thetas):
+                values[number] += weights @ self._objective(rows @ theta.T, told)
+        return ObjectiveSums(len(records), values)
+
+    def _objective(self, logits: Floats, told: Floats) -> Floats:
+        law = posterior(logits)
+        if self.method == "marginal":
+            evidence = (law.probabilities * told).sum(axis=1)
+            return np.asarray(np.log(np.maximum(evidence, np.finfo(float).tiny)))
+        return np.asarray((told[:, 1:] * logits).sum(axis=1) - law.log_partition)
