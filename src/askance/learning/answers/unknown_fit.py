@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise, product
+from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit
@@ -314,6 +315,7 @@ class _Fit:
             )
         sizes = [len(own) * (model.classes - 1) + model.intercept * (model.classes - 1)]
         ends = np.cumsum([*sizes, *(len(columns) + 1 for columns in unknown)]).tolist()
+        self.notes += _outside(problem.channel, [float(solution.theta[p.start]) for p in model.unknown_slices])
         self.notes += [_note(name, solution, model, problem) for name in ran]
         return UnknownFit(
             theta=flat[: ends[0]].reshape(model.classes - 1, -1),
@@ -340,6 +342,17 @@ class _Fit:
         for name, kept in zip(problem.channel.unknowns, model.unknown_columns, strict=True):
             own += [False, *(column not in kept for column in problem.unknown_columns.get(name, ()))]
         return np.array(own, dtype=bool)
+
+
+def _outside(channel: Any, logits: Sequence[float]) -> list[str]:
+    """Say which estimates are not where the channel's guarantee says that they must be."""
+    found = zip(channel.unknowns.items(), map(float, expit(logits)), strict=True)
+    return [
+        f"The estimate of {name} is {value:.3g}, and it was said to be known that it is between {unknown.between[0]:g} "
+        f"and {unknown.between[1]:g}. The guarantee holds only if it is."
+        for (name, unknown), value in found
+        if not unknown.between[0] <= value <= unknown.between[1]
+    ]
 
 
 def _note(name: str, solution: Solution, model: JointModel, problem: UnknownProblem) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -68,20 +69,20 @@ class JointModel:
     def size(self) -> int:
         return self.free + sum(len(columns) + 1 for columns in self.unknown_columns)
 
-    @property
+    @cached_property
     def unknown_slices(self) -> list[slice]:
         """Where the parameters of each unknown number are; its intercept is the first of them."""
         ends = np.cumsum([self.free, *(len(columns) + 1 for columns in self.unknown_columns)]).tolist()
         return [slice(a, b) for a, b in pairwise(ends)]
 
-    @property
+    @cached_property
     def scaling(self) -> Floats:
         """What turns standardised parameters into those of centred features."""
         own = np.concatenate([np.ones(int(self.intercept)), 1 / self.spread[self.columns]])
         unknown = [np.concatenate([[1.0], 1 / self.spread[columns]]) for columns in self.unknown_columns]
         return np.concatenate([np.tile(own, self.classes - 1), *unknown])
 
-    @property
+    @cached_property
     def uncentring(self) -> Floats:
         """The matrix that turns standardised parameters into those of the features as they came."""
         blocks = [(self.columns, self.intercept)] * (self.classes - 1)
