@@ -34,6 +34,12 @@ _PAIRED = 1 << 10  # attributes that are looked at in pairs, half a million: of 
 _CALLS, _PEOPLE = 96, 512  # calls about the same few people: a person who is always told stands out
 _TAILS = (3, 4, 5, 6, 7, 8)  # a tail of 2^-8 happens together in 20,000 rows 0.3 times by chance
 _FEW_LAGS = 12  # distances 1, 2, 4, ... at which tails are looked at
+_COMPARED = (
+    ("the first call", "the next call"),
+    ("the first call", "a call in another thread"),
+    ("the first call", "a call in a forked process"),
+    ("a call in a forked process", "the call after the fork"),
+)
 _ASKS = {
     "repeated calls": "Are reports drawn afresh in every call, thread and process?",
     "neighbouring rows": "Are the reports of different people independent, and of other people's truths?",
@@ -86,12 +92,15 @@ def audit_dependence(fields: AuditedFields, draws: int | None, error_rate: float
         "the next call": draw(),
         "a call in another thread": in_another_thread(draw),
         "a call in a forked process": in_a_child(draw),
+        "the call after the fork": draw(),  # a child that inherits random bits has the same as its parent from there on
     }
     missing = [name for name, values in calls.items() if values is None]
-    first, *others = (_orders(fields, values, truths, rng) for values in calls.values() if values is not None)
-    names = [name for name, values in calls.items() if values is not None]
-    rate = error_rate
-    found = _between_calls(fields, first, others, names) + _always_told(fields, rows, rng)
+    signs = {name: _orders(fields, values, truths, rng) for name, values in calls.items() if values is not None}
+    first, rate = signs["the first call"], error_rate
+    found = _always_told(fields, rows, rng)
+    for one, other in _COMPARED:
+        if one in signs and other in signs:
+            found += _between_calls(fields, signs[one], signs[other], f"reports of {one} and of {other}")
     note = f"Could not be tried: {', '.join(missing)}." if missing else ""
     questions = [AuditQuestion.of("repeated calls", _ASKS["repeated calls"], found, rate, note)]
     found = _between_rows(fields, first, truths, rng)
@@ -109,19 +118,16 @@ def _orders(fields: AuditedFields, values: Floats, truths: Truths, rng: np.rando
     return [_Signs(even_ranks(table, truths, fields.part, rng)) for table in tables]
 
 
-def _between_calls(
-    fields: AuditedFields, first: list[_Signs], others: list[list[_Signs]], names: list[str]
-) -> list[Finding]:
+def _between_calls(fields: AuditedFields, first: list[_Signs], other: list[_Signs], between: str) -> list[Finding]:
     found = []
-    for name, other in zip(names[1:], others, strict=True):
-        for mine, theirs in zip(first, other, strict=True):
-            for sign, (what, _) in enumerate(mine.both):
-                said = f"{what}reports of {names[0]} and of {name}"
-                # Fields that depend on each other by design are looked at one by one.
-                both = zip(*(signs.sequences(sign, fields.independent) for signs in (mine, theirs)), strict=True)
-                for j, (a, b) in enumerate(both):
-                    found += lag_findings(a, b, said if fields.independent else f"{said} ({fields.names[j]})")
-            found.append(_together(mine, theirs, f"reports of {names[0]} and of {name}", fields.names))
+    for mine, theirs in zip(first, other, strict=True):
+        for sign, (what, _) in enumerate(mine.both):
+            # Fields that depend on each other by design are looked at one by one.
+            both = zip(*(signs.sequences(sign, fields.independent) for signs in (mine, theirs)), strict=True)
+            for j, (a, b) in enumerate(both):
+                whose = "" if fields.independent else f" ({fields.names[j]})"
+                found += lag_findings(a, b, f"{what}{between}{whose}")
+        found.append(_together(mine, theirs, between, fields.names))
     return found
 
 
