@@ -67,7 +67,7 @@ def privatize(
             done = privatize_file(plan, data, out, overwrite=overwrite, rows_per_part=rows_per_part, progress=progress)
     else:
         done = _privatize_elsewhere(engine, plan, data, out, overwrite)
-    paid = _record(ledger, entry, out)
+    paid = _record(ledger, entry, done)
     clipped = _clipped(plan, done)
     warnings = [*_warnings(plan), *_warnings_on_bounds(done, clipped)]
     warnings += [paid.remark] if paid is not None and paid.remark else []
@@ -110,14 +110,14 @@ def _pay(
         return pay_for_answers(study, data, book, id_column, out, overwrite=overwrite, progress=progress)
 
 
-def _record(ledger: Path | None, entry: int | None, out: Path) -> "LedgerEntry | None":
+def _record(ledger: Path | None, entry: int | None, done: "Privatized") -> "LedgerEntry | None":
     from askance.mechanisms.ledger import Ledger
-    from askance.releases.paid_privatizing import digest_of_files
 
     if ledger is None or entry is None:
         return None
     book = Ledger(ledger)
-    book.record(entry, digest_of_files(out))
+    if done.release.digest is not None:
+        book.record(entry, done.release.digest)
     return book.entries[entry - 1]
 
 

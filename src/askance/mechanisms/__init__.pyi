@@ -1,6 +1,7 @@
 from askance.mechanisms.budget import NOTHING as NOTHING
 from askance.mechanisms.budget import Budget as Budget
 from askance.mechanisms.budget import Number as Number
+from askance.mechanisms.budget import rounded_up as rounded_up
 from askance.mechanisms.budget import written as written
 from askance.mechanisms.ledger import Ledger as Ledger
 from askance.mechanisms.ledger_chain import Receipt as Receipt

@@ -16,6 +16,7 @@ _LEAST = Fraction(1, 10**_MOST_PLACES)
 _MOST_DIGITS = 1000  # of a number that is kept as it is; sums of such numbers have no more
 # What a person writes: no other script's digits, no underscores, no words such as inf.
 _DIGITS = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*")
+_READABLE = 9  # digits of a level that was computed: more are not read, and a billionth of it is not missed
 _ROUNDED_DIGITS = 40  # of a number that has no end, such as 1/3
 
 
@@ -82,6 +83,17 @@ def written(number: Fraction) -> str:
             digits = numerator / denominator
     places = digits.as_tuple().exponent
     return f"{digits:f}" if isinstance(places, int) and places >= -12 else f"{digits:E}"
+
+
+def rounded_up(number: float) -> Decimal:
+    """Return a computed level as a number that people can read: nine digits, never less.
+
+    Examples
+    --------
+    >>> rounded_up(0.8472978603872034), rounded_up(0.1)
+    (Decimal('0.847297861'), Decimal('0.1'))
+    """
+    return Context(prec=_READABLE, rounding=ROUND_CEILING).create_decimal(repr(float(number)))
 
 
 def _exact(number: Any, name: str) -> Fraction:

@@ -27,7 +27,7 @@ from askance.mechanisms.accounting.filters import EitherFilter, PrivacyFilter, S
 from askance.mechanisms.accounting.level_loss import LevelLoss
 from askance.mechanisms.accounting.privacy_loss import PrivacyLoss
 from askance.mechanisms.accounting.response_loss import channel_loss
-from askance.mechanisms.budget import Budget, Number, written
+from askance.mechanisms.budget import Budget, Number, rounded_up, written
 from askance.mechanisms.ledger_accounts import Accounts, remaining
 from askance.mechanisms.ledger_chain import Event, Receipt, now
 from askance.mechanisms.ledger_entries import LedgerEntry, check_losses, read_entries
@@ -220,7 +220,7 @@ class Ledger:
         if not math.isfinite(guarantee.epsilon):
             raise InvalidInput(f"{channel!r:.200}", "a permanent response of a finite level", guarantee.in_words())
         facts = {"losses": [loss.to_dict()]}
-        return self._book(Spend(Budget.of(guarantee.epsilon), (loss,)), what, people, panel, facts)
+        return self._book(Spend(Budget.of(rounded_up(guarantee.epsilon)), (loss,)), what, people, panel, facts)
 
     def _book(self, cost: Spend, what: str, people: Any, panel: str | None, facts: dict[str, Any]) -> int:
         """Add an entry, or refuse."""

@@ -13,7 +13,6 @@ from askance.releases.mean_operator_release import MeanOperatorRelease as MeanOp
 from askance.releases.mean_operator_release import Mechanism as Mechanism
 from askance.releases.mean_operator_release import release_mean_operator as release_mean_operator
 from askance.releases.mean_operator_release import simulate_mean_operator_release as simulate_mean_operator_release
-from askance.releases.paid_privatizing import digest_of_files as digest_of_files
 from askance.releases.paid_privatizing import pay_for_answers as pay_for_answers
 from askance.releases.partition import Partition as Partition
 from askance.releases.partition import TablePartition as TablePartition

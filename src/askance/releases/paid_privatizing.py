@@ -1,6 +1,5 @@
 """Privatising under a budget: who is asked pays, before a report is drawn."""
 
-import hashlib
 import math
 import os
 from collections.abc import Callable
@@ -12,6 +11,7 @@ import pyarrow as pa
 from askance.errors import InvalidInput, ReleaseError
 from askance.files.location import StrPath
 from askance.mechanisms.accounting.response_loss import channel_loss
+from askance.mechanisms.budget import rounded_up
 from askance.mechanisms.ledger import Ledger
 from askance.mechanisms.person_keys import id_texts
 from askance.releases.privatizing import Privatizer, check_data
@@ -19,8 +19,6 @@ from askance.releases.study import Study
 from askance.releases.writer import refuse_existing
 from askance.tables.columns import Fault, refuse
 from askance.tables.data_files import Data, open_data
-
-_BLOCK = 1 << 20  # bytes of a file that are hashed at a time
 
 
 def pay_for_answers(
@@ -78,24 +76,8 @@ def pay_for_answers(
     losses = [channel_loss(question.channel) for question in study.questions]
     named = study.name or study.title or "a study"
     what = f"reports of {len(people):,} people on {len(losses)} question{'s' * (len(losses) != 1)} ({named})"
-    return ledger.spend(guarantee.epsilon, guarantee.delta, what=what, people=people, losses=losses)
-
-
-def digest_of_files(path: StrPath) -> str:
-    """Return the SHA-256 of a release: of its file, or of the names and contents of all its files."""
-    place = Path(path)
-    if not place.is_dir():
-        return _digest(place)
-    parts = [f"{file.name} {_digest(file)}\n" for file in sorted(place.iterdir()) if file.is_file()]
-    return hashlib.sha256("".join(parts).encode()).hexdigest()
-
-
-def _digest(file: Path) -> str:
-    digest = hashlib.sha256()
-    with file.open("rb") as opened:
-        while block := opened.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
+    level = rounded_up(guarantee.epsilon), rounded_up(guarantee.delta)
+    return ledger.spend(*level, what=what, people=people, losses=losses)
 
 
 def _checked_people(
