@@ -11,6 +11,7 @@ from scipy.stats import norm, poisson
 
 from askance.arrays import Floats
 from askance.channels.alphabet import Label
+from askance.channels.labels.finite import Identity
 from askance.errors import InvalidInput
 from askance.planning.quantities.base import Estimate, Quantity, StandardErrors, checked_share, per_respondent
 from askance.planning.quantities.designs import answer_designs, check_answer_design
@@ -128,39 +129,22 @@ class PredictorEffect(Quantity):
         return per_respondent(joint_covariance(information, "an effect")[2:3, 2])
 
     def simulate(self, design: Any, n: int, rng: np.random.Generator) -> Estimate:
-        from scipy.optimize import minimize
+        from askance.learning.surveys.hidden_predictor import HiddenPredictor
 
-        matrix = np.eye(2) if design is None else design.matrix
-        truth = rng.random(n) < self.prevalence
-        codes = (rng.random(n)[:, None] > np.cumsum(matrix[:, truth.astype(int)].T, axis=1)[:, :-1]).sum(axis=1)
-        eta = self._intercept + self.effect * truth
+        channel = Identity(self.classes) if design is None else design
+        carries = rng.random(n) < self.prevalence
+        eta = self._intercept + self.effect * carries
         drawn: dict[str, Callable[[], Floats]] = {
             "linear": lambda: rng.normal(eta),
             "logistic": lambda: (rng.random(n) < expit(eta)).astype(float),
             "poisson": lambda: rng.poisson(np.exp(eta)).astype(float),
         }
-        seen = drawn[self.outcome]()
-        linear = self.outcome == "linear"
-
-        def each(parameters: Floats) -> Floats:
-            share = expit(parameters[0])
-            shifted = parameters[1] + parameters[2] * np.array([0.0, 1.0])
-            if self.outcome == "logistic":
-                by_truth = np.where(seen[:, None] > 0, expit(shifted), expit(-shifted))
-            elif self.outcome == "poisson":
-                by_truth = poisson.pmf(seen[:, None], np.exp(shifted))
-            else:
-                by_truth = norm.pdf(seen[:, None], shifted, np.exp(parameters[3]))
-            mixed = (matrix[codes] * np.array([1 - share, share]) * by_truth).sum(axis=1)
-            return np.asarray(np.log(np.maximum(mixed, np.finfo(float).tiny)))
-
-        start = np.array([logit(self.prevalence), self._intercept, self.effect, *([0.0] if linear else [])])
+        reports = channel.simulate(np.array(self.classes, dtype=object)[carries.astype(int)], rng)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            found = minimize(lambda p: -each(p).sum(), start, method="BFGS")
-            scores = np.array(
-                [(each(found.x + 1e-5 * u) - each(found.x - 1e-5 * u)) / 2e-5 for u in np.eye(len(start))]
-            )
-            error = np.sqrt(np.maximum(np.linalg.pinv(scores @ scores.T)[2, 2], 0.0))
-        z = abs(found.x[2]) / max(error, np.finfo(float).tiny)
-        return Estimate(found.x[2:3], np.array([error]), np.array([2 * ndtr(-z)]))
+            warnings.simplefilter("ignore")  # what a fit remarks is not of interest: its numbers are
+            model = HiddenPredictor({"answer": channel}, self.outcome, method="likelihood", intervals="wald")
+            fitted = model.fit(np.empty((n, 0)), drawn[self.outcome](), {"answer": reports})
+        effect = list(fitted.parameter_names_).index("hidden(answer)")
+        found, error = float(fitted.parameters_[effect]), float(fitted.standard_errors_[effect])
+        z = abs(found) / max(error, np.finfo(float).tiny)
+        return Estimate(np.array([found]), np.array([error]), np.array([2 * ndtr(-z)]))
