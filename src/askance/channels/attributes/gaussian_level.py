@@ -39,7 +39,7 @@ def gaussian_delta(deviation: float, epsilon: float) -> float:
     if end > 9.0:  # where normal numbers almost never are: less than 1e-18 is beyond
         return min(1.0, gaussian_tail(9.0, epsilon) * (1 + _MARGIN))
     # A rounding error of the end moves the integral by at most the ratio of phi to Phi, which is below 1 + |end|.
-    slack = _MARGIN + 4 * np.finfo(float).eps * (1 + abs(end)) * (inner + outer)
+    slack = _MARGIN + 4 * sys.float_info.epsilon * (1 + abs(end)) * (inner + outer)
     return min(1.0, gaussian_tail(end, epsilon) * (1 + slack))
 
 
