@@ -135,6 +135,13 @@ def count_tagger():
 
 
 @cache
+def answer_regression():
+    channel, X, _, reports, release = answers()
+    fitted = ask.AnswerRegression(channel, "probit").fit(X, reports)
+    return Example(fitted, release, {"formula": "y ~ a + b"}, new=X)
+
+
+@cache
 def hidden_predictor():
     from askance.releases import Covariate, Header, Question
 
@@ -175,6 +182,7 @@ def list_experiment():
 
 
 EXAMPLES = {
+    "AnswerRegression": answer_regression,
     "CountTagger": count_tagger,
     "HiddenPredictor": hidden_predictor,
     "IndirectClassifier": indirect_classifier,

@@ -46,6 +46,7 @@ from askance.learning.ratios.ratio_estimator import RatioEstimator as RatioEstim
 from askance.learning.records.spread_classifier import SpreadClassifier as SpreadClassifier
 from askance.learning.records.user_model import SpreadFit as SpreadFit
 from askance.learning.records.user_model import fit_spread as fit_spread
+from askance.learning.surveys.answer_regression import AnswerRegression as AnswerRegression
 from askance.learning.surveys.hidden_predictor import HiddenPredictor as HiddenPredictor
 from askance.learning.surveys.joint_table import JointTable as JointTable
 from askance.learning.surveys.list_experiment import ListExperiment as ListExperiment

@@ -30,6 +30,7 @@ CHECKED = [
 ]
 # The others take something else, which the checks cannot make up: they pass those that need no fit.
 NO_PLAIN_ROWS = {
+    "AnswerRegression": "learns from reports, whose channel it must be given",
     "CountTagger": "learns from sentences and counts of tags in windows",
     "HiddenPredictor": "learns from outcomes and reports, both beside features",
     "JointTable": "learns from reports alone, without any features",

@@ -19,6 +19,7 @@ from askance.files.targets import check_target, write_text
 FORMAT = "askance-model"
 VERSION = 1
 ESTIMATORS = {
+    "AnswerRegression": "askance.learning.surveys.answer_regression",
     "CountTagger": "askance.learning.counting.count_tagger",
     "HiddenPredictor": "askance.learning.surveys.hidden_predictor",
     "IndirectClassifier": "askance.learning.answers.indirect_classifier",

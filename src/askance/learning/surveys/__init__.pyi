@@ -1,3 +1,6 @@
+from askance.learning.surveys.answer_likelihood import AnswerRows as AnswerRows
+from askance.learning.surveys.answer_likelihood import GroupedAnswers as GroupedAnswers
+from askance.learning.surveys.answer_regression import AnswerRegression as AnswerRegression
 from askance.learning.surveys.covariates import Covariates as Covariates
 from askance.learning.surveys.hidden_formula import names_hidden as names_hidden
 from askance.learning.surveys.hidden_formula import split_formula as split_formula

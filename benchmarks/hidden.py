@@ -1,0 +1,121 @@
+"""Survey models with more than one hidden thing: bias and coverage over simulated data sets.
+
+Each cell draws 200 data sets (fewer with ``ASKANCE_SETS``), with seeds that were not used when the methods were made,
+and compares estimates and 95% intervals with the truth. "bias" is the mean error in Monte Carlo standard errors;
+coverage has a Monte Carlo error of .015.
+"""
+
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+import askance as ask
+from benchmarks import Measurement
+
+SETS = int(os.environ.get("ASKANCE_SETS", "200"))
+FIRST_SEED = 40_000  # smaller ones were used to make the methods
+BIAS = 2.0  # Monte Carlo standard errors
+COVERAGE = (0.92, 0.97)
+
+Drawn = tuple[Any, dict[str, float]]  # a fitted model's summary as a frame, and the truth by row
+
+
+def words(flags: Any) -> Any:
+    return np.where(flags, "yes", "no")
+
+
+def list_experiment(rng: np.random.Generator) -> Drawn:
+    """Four items of different odds, 2000 people, prevalence .29."""
+    x = rng.normal(size=2000)
+    truth = rng.random(2000) < expit(-1 + 0.8 * x)
+    items = np.array([0.9, 0.1, 0.5, 0.4])
+    odds = np.log(items / (1 - items)) + (0.5 * truth + 0.3 * x)[:, None]
+    treated = rng.random(2000) < 0.5
+    counts = (rng.random((2000, 4)) < expit(odds)).sum(axis=1) + (truth & treated)
+    fitted = ask.ListExperiment(4).fit(x[:, None], counts, treated)
+    return fitted.summary().to_frame(), {"Intercept": -1.0, "x0": 0.8}
+
+
+def difference(rng: np.random.Generator) -> Drawn:
+    """Difference in means, 1000 people, prevalence .15."""
+    truth, treated = rng.random(1000) < 0.15, rng.random(1000) < 0.5
+    counts = rng.binomial(4, 0.4, 1000) + (truth & treated)
+    return ask.ListExperiment(4).fit(None, counts, treated).summary().to_frame(), {"sensitive item": 0.15}
+
+
+def joint_table(rng: np.random.Generator) -> Drawn:
+    """Two answers under Warner .8 and forced response, 2000 people, odds ratio 6."""
+    a = rng.random(2000) < 0.3
+    b = rng.random(2000) < np.where(a, 0.6, 0.2)
+    channels = {"a": ask.Warner(0.8), "b": ask.ForcedResponse(1 / 6, 1 / 6)}
+    reports = {"a": channels["a"].simulate(words(a), rng), "b": channels["b"].simulate(words(b), rng)}
+    correlation = (0.18 - 0.3 * 0.32) / np.sqrt(0.21 * 0.32 * 0.68)
+    truth = {"a=yes, b=yes": 0.18, "log odds ratio a x b": np.log(6), "correlation a x b": correlation}
+    return ask.JointTable(channels).fit(reports).summary().to_frame(), truth
+
+
+def hidden_predictor(family: str) -> Callable[[np.random.Generator], Drawn]:
+    """An answer under Warner .8 beside a covariate that it depends on, 2000 people."""
+
+    def draw(rng: np.random.Generator) -> Drawn:
+        x = rng.normal(size=2000)
+        hidden = rng.random(2000) < expit(-1 + 0.5 * x)
+        eta = 0.5 + 0.4 * x + hidden
+        outcome = {
+            "linear": lambda: eta + rng.normal(size=2000),
+            "logistic": lambda: (rng.random(2000) < expit(eta - 1)).astype(int),
+            "poisson": lambda: rng.poisson(np.exp(eta - 0.5)),
+            "ordered": lambda: (eta + rng.logistic(size=2000) > np.array([[0.0], [1.5]])).sum(axis=0),
+        }[family]()
+        channel = ask.Warner(0.8)
+        reports = {"z": channel.simulate(words(hidden), rng)}
+        fitted = ask.HiddenPredictor({"z": channel}, family).fit(x[:, None], outcome, reports)
+        return fitted.summary().to_frame(), {"x0": 0.4, "hidden(z)": 1.0}
+
+    return draw
+
+
+def random_intercept(rng: np.random.Generator) -> Drawn:
+    """100 groups of 20 with a standard deviation of .8, under Warner .85."""
+    group, x = np.arange(2000) % 100, rng.normal(size=2000)
+    truth = rng.random(2000) < expit(-1 + 0.7 * x + 0.8 * rng.normal(size=100)[group])
+    channel = ask.Warner(0.85)
+    fitted = ask.AnswerRegression(channel, nodes=7).fit(x[:, None], channel.simulate(words(truth), rng), groups=group)
+    return fitted.summary().to_frame(), {"x0": 0.7, "standard deviation of groups": 0.8}
+
+
+CELLS: dict[str, Callable[[np.random.Generator], Drawn]] = {
+    "list": list_experiment,
+    "list, difference in means": difference,
+    "joint table": joint_table,
+    **{
+        f"hidden predictor, {family}": hidden_predictor(family)
+        for family in ("linear", "logistic", "poisson", "ordered")
+    },
+    "random intercept": random_intercept,
+}
+
+
+def main() -> Iterator[Measurement]:
+    for cell, draw in CELLS.items():
+        if os.environ.get("ASKANCE_CELL", cell) != cell:
+            continue
+        errors: dict[str, list[float]] = {}
+        covered: dict[str, list[bool]] = {}
+        for number in range(SETS):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ask.AskanceWarning)
+                table, truth = draw(np.random.default_rng(FIRST_SEED + number))
+            for name, value in truth.items():
+                row = table.loc[name]
+                errors.setdefault(name, []).append(float(row["estimate"]) - value)
+                covered.setdefault(name, []).append(bool(row["lower"] <= value <= row["upper"]))
+        for name, found in errors.items():
+            bias = abs(np.mean(found)) / (np.std(found) / np.sqrt(len(found)))
+            yield Measurement(f"{cell}: {name}: bias", float(bias), "Monte Carlo errors", at_most=BIAS)
+            share = float(np.mean(covered[name]))
+            yield Measurement(f"{cell}: {name}: coverage", share, "", at_least=COVERAGE[0], at_most=COVERAGE[1])

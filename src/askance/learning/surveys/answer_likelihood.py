@@ -1,0 +1,148 @@
+"""The likelihood of reports about one answer, yes or no or ordered, with a random intercept by group or without.
+
+P(answer above k | x, u) = F(x'b + s u - c_k), with u a standard normal number of each group. The integral over u is by
+adaptive Gauss-Hermite quadrature: the nodes of each group lie where its own integrand is large (Liu & Pierce 1994).
+With the nodes held fixed, the likelihood of a group is a sum over nodes as that of a row is a sum over answers, and has
+its derivatives by the same rule.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import logsumexp
+
+from askance.arrays import Floats, Integers
+from askance.learning.surveys.cumulative_links import Link, OrderedClasses, class_law
+from askance.learning.surveys.hidden_states import HiddenStates
+from askance.solvers.newton import Local
+
+_MODE_STEPS = 12  # Newton's, for the place of each group's nodes: they need not be exact
+_LONGEST_STEP = 1.0  # of these, in standard deviations of the group
+_LEAST_CURVATURE = 0.2  # of an integrand that is not concave: its nodes are spread as if it were, a little
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerRows:
+    """Reports, covariates and link.
+
+    Parameters
+    ----------
+    link : Link
+    design : array, n x d
+        Covariates, without an intercept.
+    known : array, n x classes
+        log P(report | class).
+    weights : array, n, optional
+    """
+
+    link: Link
+    design: Floats
+    known: Floats
+    weights: Floats | None = None
+
+    @property
+    def classes(self) -> int:
+        """How many classes there are."""
+        return int(self.known.shape[1])
+
+    @cached_property
+    def _every_class(self) -> Integers:
+        return np.broadcast_to(np.arange(self.classes), self.known.shape)
+
+    def likelihood(self, more: Floats | None = None, weights: Floats | None = None) -> HiddenStates:
+        """The likelihood without groups: parameters are coefficients, then cuts; ``more`` is a further covariate."""
+        design = self.design if more is None else np.column_stack([self.design, more])
+        factor = OrderedClasses(self.link, design[:, None, :], self._every_class, self.classes)
+        return HiddenStates(self.known, [factor], self.weights if weights is None else weights)
+
+    def along(self, eta: Floats, cuts: Floats) -> tuple[Floats, Floats, Floats]:
+        """The log-likelihood of each row at its linear predictor, with the first two derivatives."""
+        law = class_law(self.link, eta[:, None], cuts, self._every_class)
+        logs = self.known + law.value
+        total = logsumexp(logs, axis=1, keepdims=True)
+        states = np.exp(logs - total)
+        slope = law.by_lower + law.by_upper
+        bend = law.lower_lower + 2 * law.lower_upper + law.upper_upper
+        mean = (states * slope).sum(axis=1)
+        return total[:, 0], mean, (states * (bend + slope**2)).sum(axis=1) - mean**2
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedAnswers:
+    """The likelihood with a random intercept: parameters are coefficients, log s, then cuts.
+
+    Parameters
+    ----------
+    rows : AnswerRows
+    group : array of int, n
+    nodes, log_weights : arrays, groups x nodes
+        Where the integrand is looked at, and what each place counts.
+    """
+
+    rows: AnswerRows
+    group: Integers
+    nodes: Floats
+    log_weights: Floats
+
+    @classmethod
+    def around(cls, rows: AnswerRows, group: Integers, theta: Floats, count: int) -> "GroupedAnswers":
+        """Put the nodes of each group where its integrand is, at some parameters."""
+        slopes = rows.design.shape[1]
+        spread, cuts = float(np.exp(theta[slopes])), theta[slopes + 1 :]
+        fixed = rows.design @ theta[:slopes]
+        groups = int(group.max()) + 1
+        centre, width = np.zeros(groups), np.ones(groups)
+        for _ in range(_MODE_STEPS):
+            _, slope, bend = rows.along(fixed + spread * centre[group], cuts)
+            gradient = spread * np.bincount(group, slope, groups) - centre
+            curvature = np.maximum(1 - spread**2 * np.bincount(group, bend, groups), _LEAST_CURVATURE)
+            centre = centre + np.clip(gradient / curvature, -_LONGEST_STEP, _LONGEST_STEP)
+            width = 1 / np.sqrt(curvature)
+        places, masses = np.polynomial.hermite_e.hermegauss(count)
+        nodes = centre[:, None] + width[:, None] * places
+        # Integral of phi(u) g(u): weights of e^(-t^2/2), times what the change of variable and phi leave.
+        log_weights = (
+            np.log(masses) + 0.5 * places**2 + np.log(width)[:, None] - 0.5 * nodes**2 - 0.5 * np.log(2 * np.pi)
+        )
+        return cls(rows, group, nodes, log_weights)
+
+    def _at_nodes(self, theta: Floats) -> tuple[Floats, Floats]:
+        """Probabilities of the nodes of each group, and the logarithm of its likelihood."""
+        slopes = self.rows.design.shape[1]
+        fixed, spread = self.rows.design @ theta[:slopes], float(np.exp(theta[slopes]))
+        cuts = theta[slopes + 1 :]
+        groups = len(self.nodes)
+        logs = self.log_weights.copy()
+        for number in range(self.nodes.shape[1]):
+            values = self.rows.along(fixed + spread * self.nodes[self.group, number], cuts)[0]
+            logs[:, number] += np.bincount(self.group, values, groups)
+        total = logsumexp(logs, axis=1)
+        return np.exp(logs - total[:, None]), total
+
+    def __call__(self, theta: Floats) -> Local:
+        """Value, gradient and information at some parameters."""
+        slopes = self.rows.design.shape[1]
+        if np.any(np.diff(theta[slopes + 1 :]) <= 0):
+            return Local(-np.inf, np.zeros(len(theta)), np.eye(len(theta)))
+        states, total = self._at_nodes(theta)
+        spread = float(np.exp(theta[slopes]))
+        groups = len(self.nodes)
+        # Inside, the coefficient of the node is s itself; log s comes by the chain rule.
+        inner = theta.copy()
+        inner[slopes] = spread
+        mean, second = np.zeros((groups, len(theta))), np.zeros((len(theta),) * 2)
+        for number in range(self.nodes.shape[1]):
+            share = states[:, number]
+            likelihood = self.rows.likelihood(self.nodes[self.group, number], share[self.group])
+            found = likelihood.rows(inner)
+            scores = np.column_stack([np.bincount(self.group, column, groups) for column in found.scores.T])
+            mean += share[:, None] * scores
+            second += (scores * share[:, None]).T @ scores - found.local.information
+        gradient = mean.sum(axis=0)
+        information = mean.T @ mean - second
+        chain = np.ones(len(theta))
+        chain[slopes] = spread
+        information = information * np.outer(chain, chain)
+        information[slopes, slopes] -= gradient[slopes] * spread
+        return Local(float(total.sum()), gradient * chain, information)

@@ -1,0 +1,387 @@
+"""Regression of hidden answers with other links, ordered classes, and random intercepts by group."""
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import gammaincc, ndtri
+from sklearn.utils.validation import check_is_fitted
+
+from askance.arrays import Floats, Integers
+from askance.engines.base import Engine
+from askance.errors import AskanceWarning, InvalidInput
+from askance.learning.face.classes import class_array
+from askance.learning.face.engine_choice import refuse_engine
+from askance.learning.face.figures import intervals_figure
+from askance.learning.face.formula import Formula
+from askance.learning.face.release_records import refuse_other_channel
+from askance.learning.face.sample_weights import checked_weights
+from askance.learning.surveys.answer_likelihood import AnswerRows, GroupedAnswers
+from askance.learning.surveys.covariates import Covariates
+from askance.learning.surveys.cumulative_links import Link, checked_link, class_probabilities, curve
+from askance.learning.surveys.hidden_answers import HiddenAnswer, hidden_answers
+from askance.learning.surveys.survey_estimator import SurveyEstimator, opened_profile
+from askance.learning.surveys.survey_fit import SurveyFit, effective_weights, fit_survey
+from askance.learning.surveys.survey_release import SurveyTable
+from askance.reports.estimator_report import ReportFigure
+from askance.reports.summary import Summary
+from askance.solvers.damped_newton import climb
+from askance.solvers.log_f import LogF
+from askance.solvers.newton import Local
+
+_SPREAD = "standard deviation of groups"
+_STARTS = (0.3, 1.0)  # standard deviations of groups from which the search begins
+_ROUNDS = 4  # of moving the nodes to where the last fit was: two are enough where groups are not large
+_SETTLED = 1e-5  # change of the log-likelihood by moving the nodes once more: nothing
+_NO_SPREAD = 0.02  # a standard deviation below cannot be told from none, on the scale of any link
+_FEW_GROUPS = 10  # with fewer, the spread between them is known to a factor of two at best
+_BORDER_GRID = (0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.5)  # standard deviations of groups, on the scale of a link
+_FAR_ROOT = 3.3  # the 99.9% quantile: no interval asks for more
+_EXTREME = 0.02  # shares nearer to 0 or 1 are no start for a search
+
+
+class AnswerRegression(SurveyEstimator):
+    """Regression of a hidden answer: yes or no by any of three links, ordered classes, random intercepts by group.
+
+    P(answer above k | x) = F(x'b + u_g - c_k), where u_g is normal with a standard deviation that is estimated, and 0
+    without groups. For two classes without groups and the link "logit" this is :class:`~askance.IndirectClassifier`.
+
+    Parameters
+    ----------
+    channel : finite channel, or mapping of named ones
+        How the answers were hidden; its classes are in their order, the least first. May be left out when fitting a
+        release.
+    link : {"logit", "probit", "cloglog"}
+        F: logistic, normal, or 1 - exp(-exp(t)).
+    nodes : int
+        Of the quadrature over each group's intercept.
+    intervals : {"auto", "wald", "profile"}
+        "wald" is estimate and standard error; "profile" the likelihood ratio, right where few have the answer; "auto"
+        chooses.
+
+    Attributes
+    ----------
+    parameters_, parameter_names_, covariance_, standard_errors_
+        Intercept and coefficients; for more than two classes, coefficients and then cuts between the classes.
+    group_spread_ : float
+        The standard deviation of the groups' intercepts; 0 if the likelihood is highest there. None without groups.
+    group_p_value_ : float
+        Of the hypothesis that groups do not differ.
+    classes_, n_reports_, n_groups_, log_likelihood_, notes_, guarantee_
+
+    Examples
+    --------
+    >>> import numpy as np, askance as ask
+    >>> rng = np.random.default_rng(0)
+    >>> school = rng.integers(0, 60, 3000)
+    >>> x, shift = rng.normal(size=3000), rng.normal(size=60)[school]
+    >>> truth = np.where(rng.random(3000) < 1 / (1 + np.exp(-x - shift)), "yes", "no")
+    >>> channel = ask.Warner(0.85)
+    >>> fitted = ask.AnswerRegression(channel).fit(x[:, None], channel.simulate(truth, rng), groups=school)
+    >>> fitted.parameters_[1].round(), round(fitted.group_spread_)
+    (np.float64(1.0), 1)
+
+    References
+    ----------
+    Fox, Veen & Klotzke (2019), Generalized linear mixed models for randomized responses.
+    """
+
+    def __init__(
+        self,
+        channel: Any = None,
+        link: str = "logit",
+        *,
+        nodes: int = 9,
+        intervals: str = "auto",
+    ) -> None:
+        self.channel = channel
+        self.link = link
+        self.nodes = nodes
+        self.intervals = intervals
+
+    def fit(self, X: Any, y: Any, groups: Any = None, *, design: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to covariates and reports.
+
+        Parameters
+        ----------
+        X : n x d, or None
+            Covariates.
+        y : n reports
+        groups : n, optional
+            The group of each person: interviewer, school.
+        design : n names, optional
+            The design that each row was asked under, when the channel has several.
+        sample_weight : n, optional
+            Not together with groups.
+        """
+        if self.channel is None:
+            raise InvalidInput("no channel", "how the answers were hidden, such as AnswerRegression(Warner(0.8))")
+        designs = None if design is None else {"y": design}
+        (answer,) = hidden_answers({"y": self.channel}, {"y": y}, None, designs)
+        return self._fit_answer(X, answer, groups, sample_weight)
+
+    def fit_release(
+        self,
+        release: Any,
+        engine: str | Engine = "local",
+        *,
+        question: str | None = None,
+        formula: str | Formula | None = None,
+        features: Sequence[str] | None = None,
+        groups: str | None = None,
+        weight: str | None = None,
+    ) -> Self:
+        """Fit to a release, which knows its own channel.
+
+        Parameters
+        ----------
+        release : path or Release
+        engine : "local"
+        question : str, optional
+            Which question, if the release has several and no formula names one.
+        formula : str or Formula, optional
+            Such as ``"cheated ~ age + C(school)"``.
+        features : names of numeric columns, optional
+            Instead of a formula.
+        groups : name of a column, optional
+            The group of each person.
+        weight : name of a column of sample weights, optional
+        """
+        refuse_engine(engine, "a regression with links or groups")
+        table = SurveyTable.of(release, formula, features or (), weight)
+        left = None if table.formula is None else table.formula.left
+        name = table.release.header.question_about(question, left).name
+        channels, designs = table.hidden([name])
+        given = self.channel
+        refuse_other_channel(None if isinstance(given, Mapping) else given, channels[name])
+        (answer,) = hidden_answers(channels, table.table, None, designs)
+        members = None if groups is None else np.array(table.column(groups).to_pylist(), dtype=object)
+        return self._fit_answer(table.features, answer, members, table.weights)
+
+    def _fit_answer(self, X: Any, answer: HiddenAnswer, groups: Any, sample_weight: Any) -> Self:
+        link = checked_link(self.link)
+        rows = len(answer.codes[0])
+        covariates = Covariates.of(X, rows=rows)
+        weights = checked_weights(sample_weight, np.empty((rows, 0)))
+        members = None if groups is None else _group_codes(groups, rows)
+        if members is not None and weights is not None:
+            raise InvalidInput(
+                "sample weights together with groups", "one of them", "A weight of a person says nothing of its group."
+            )
+        if isinstance(self.nodes, bool) or not isinstance(self.nodes, int) or not 3 <= self.nodes <= 101:
+            raise InvalidInput(f"nodes={self.nodes!r}", "a whole number from 3 to 101")
+        model = AnswerRows(link, covariates.design[:, 1:], answer.log_likelihood, effective_weights(weights))
+        start = _start(link, answer, covariates.width - 1)
+        plain = fit_survey(
+            model.likelihood(), [start], _penalty(start, covariates.width - 1), weighted=weights is not None
+        )
+        self.link_, self.guarantee_, self.classes_ = link, answer.guarantee, class_array(answer.classes)
+        self.n_reports_, self.feature_names_ = rows, covariates.names[1:]
+        self.group_spread_: float | None = None
+        self.group_p_value_: float | None = None
+        self.n_groups_: int | None = None
+        self.spread_curve_: Floats | None = None
+        notes = list(covariates.notes)
+        fit = plain
+        if members is not None:
+            fit, more = self._fit_groups(model, members, plain, covariates.width - 1)
+            notes += more
+        grouped = fit is not plain
+        names, back = _presented(covariates, answer.classes, grouped)
+        profiled = list(range(len(names)))
+        self._keep_parameters(fit, names, back, profiled, self.intervals)
+        if grouped:
+            self._keep_spread()
+        self.notes_ = (*notes, *fit.notes)
+        for note in self.notes_:
+            warnings.warn(note, AskanceWarning, stacklevel=4)
+        return self
+
+    def _fit_groups(
+        self, model: AnswerRows, group: Integers, plain: SurveyFit, slopes: int
+    ) -> tuple[SurveyFit, list[str]]:
+        sizes = np.bincount(group)
+        self.n_groups_ = len(sizes)
+        notes = []
+        if (sizes > 1).sum() < 2:
+            raise InvalidInput(
+                f"{len(sizes)} groups, of which {(sizes > 1).sum()} have more than one member",
+                "at least two groups of two members: what varies between groups must repeat within them",
+                "Leave groups out, or choose a coarser one.",
+            )
+        if len(sizes) < _FEW_GROUPS:
+            notes.append(f"{len(sizes)} groups tell little about how much groups differ: see the interval.")
+        base = plain.likelihood(plain.theta).value
+        for spread in _STARTS:
+            best = self._settled(model, group, np.insert(plain.theta, slopes, math.log(spread)), slopes)
+            if best.theta[slopes] > math.log(_NO_SPREAD) and best.likelihood(best.theta).value > base:
+                break
+        else:
+            self.group_spread_, self.group_p_value_ = 0.0, 1.0
+            self.spread_curve_ = self._from_the_border(model, group, plain, slopes)
+            notes.append("Groups differ no more than chance makes them: their standard deviation is estimated as 0.")
+            return plain, notes
+        ratio = 2 * (best.likelihood(best.theta).value - base)
+        # At its border the ratio is zero half of the time (Self & Liang 1987).
+        self.group_p_value_ = 0.5 * float(gammaincc(0.5, ratio / 2))
+        return best, notes
+
+    def _settled(self, model: AnswerRows, group: Integers, theta: Floats, slopes: int) -> SurveyFit:
+        """Fit, move the nodes to where the fit is, and fit again until nothing changes."""
+
+        def fitted(start: Floats) -> SurveyFit:
+            likelihood = GroupedAnswers.around(model, group, start, self.nodes)
+            return fit_survey(likelihood, [start], _penalty(np.delete(start, slopes), slopes, spread_at=slopes))
+
+        found = fitted(theta)
+        for _ in range(_ROUNDS):
+            again = fitted(found.theta)
+            gained = abs(again.solution.local.value - found.solution.local.value)
+            found = again
+            if gained < _SETTLED or found.theta[slopes] < math.log(_NO_SPREAD):
+                break
+        return found
+
+    def _from_the_border(self, model: AnswerRows, group: Integers, plain: SurveyFit, slopes: int) -> Floats:
+        """How much the likelihood loses at some standard deviations of groups: what an upper limit is read from."""
+        curve_points = [(0.0, 0.0)]
+        base = plain.likelihood(plain.theta).value
+        for spread in _BORDER_GRID:
+            theta = np.insert(plain.theta, slopes, math.log(spread))
+            likelihood = GroupedAnswers.around(model, group, theta, self.nodes)
+            fixed = np.delete(np.eye(len(theta)), slopes, axis=0)
+
+            def others(
+                inner: Floats, around: Floats = theta, value: GroupedAnswers = likelihood, free: Floats = fixed
+            ) -> Local:
+                here = value(free.T @ inner + (np.eye(len(around))[slopes] * around[slopes]))
+                return Local(here.value, free @ here.gradient, free @ here.information @ free.T)
+
+            found = climb(others, fixed @ theta)
+            curve_points.append((spread, math.sqrt(2 * max(base - found.local.value, 0.0))))
+            if curve_points[-1][1] > _FAR_ROOT:
+                break
+        return np.array(curve_points)
+
+    def _keep_spread(self) -> None:
+        """Keep the standard deviation of groups itself; its interval is made of that of its logarithm."""
+        place = self.parameter_names_.index(_SPREAD)
+        self.group_spread_ = float(np.exp(self.parameters_[place]))
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probability of each class for rows of covariates, in a group of average intercept."""
+        check_is_fitted(self, "parameters_")
+        rows = np.asarray(X, dtype=float)
+        width = len(self.feature_names_)
+        if rows.ndim != 2 or rows.shape[1] != width:
+            raise InvalidInput(
+                f"covariates of shape {rows.shape}", f"{width} columns, {', '.join(self.feature_names_)}"
+            )
+        kept = [place for place, name in enumerate(self.parameter_names_) if name != _SPREAD]
+        numbers = self.parameters_[kept]
+        two = len(self.classes_) == 2
+        slopes, cuts = (numbers[1:], -numbers[:1]) if two else (numbers[:width], numbers[width:])
+        link: Link = checked_link(self.link_)
+        return class_probabilities(link, rows @ slopes, cuts)
+
+    def predict(self, X: Any) -> Any:
+        """Return the most likely class for rows of covariates."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def summary(self, level: float = 0.95) -> Summary:
+        """Return coefficients, cuts and the spread of groups as a table."""
+        check_is_fitted(self, "parameters_")
+        facts: list[tuple[str, str]] = [("reports", f"{self.n_reports_}"), ("link", self.link_)]
+        if self.n_groups_ is not None:
+            facts += [("groups", f"{self.n_groups_}"), ("groups do not differ", f"p = {self.group_p_value_:.3g}")]
+        last = self.classes_.tolist()[-1]
+        what = f"P({last})" if len(self.classes_) == 2 else "Ordered classes"
+        title = f"{what} by {self.link_} regression on hidden answers"
+        table = self._parameter_table(title, level, tuple(facts), range(len(self.parameters_)))
+        if self.group_spread_ is None:
+            return table
+        return self._with_spread(table, level)
+
+    def _with_spread(self, table: Summary, level: float) -> Summary:
+        values, names = table.values.copy(), table.names
+        spread = float(self.group_spread_ or 0.0)
+        if _SPREAD not in names:
+            names = (*names, _SPREAD)
+            # One-sided: the other end is the border.
+            spreads, losses = np.asarray(self.spread_curve_).T
+            roots = np.maximum.accumulate(losses)
+            wanted = float(ndtri(level))
+            upper = float(np.interp(wanted, roots, spreads)) if roots[-1] > wanted else math.inf
+            values = np.vstack([values, [0.0, np.nan, np.nan, self.group_p_value_, 0.0, upper]])
+        else:
+            row = names.index(_SPREAD)
+            if _SPREAD in self.profiles_:
+                low, high = opened_profile(self.profiles_[_SPREAD]).interval(level)
+            else:
+                low, high = values[row, 4:6]
+            p = float(self.group_p_value_ or 0.0)
+            lower = 0.0 if p > (1 - level) / 2 else math.exp(low)  # the ratio does not refuse that groups are alike
+            values[row] = spread, spread * values[row, 1], np.nan, p, lower, math.exp(high)
+        return Summary(table.title, names, values, level, table.facts, table.notes, table.privacy)
+
+    def figures(self) -> tuple[ReportFigure, ...]:
+        """Return the figure of the coefficients with their intervals."""
+        unit = {"logit": "change in log-odds", "probit": "change in probits", "cloglog": "change in log-hazard"}
+        return (intervals_figure(self.summary(), unit[self.link_]),)
+
+
+def _group_codes(groups: Any, rows: int) -> Integers:
+    column = np.asarray(groups, dtype=object)
+    if column.shape != (rows,):
+        raise InvalidInput(f"groups of shape {column.shape} for {rows} reports", "the group of each person")
+    missing = [row for row, value in enumerate(column) if value is None or value != value]
+    if missing:
+        raise InvalidInput(
+            f"{len(missing)} people without a group (first in row {missing[0]})", "the group of each person"
+        )
+    known: dict[Any, int] = {}
+    return np.array([known.setdefault(value, len(known)) for value in column], dtype=np.int64)
+
+
+def _start(link: Link, answer: HiddenAnswer, slopes: int) -> Floats:
+    """No effects, and cuts where the unbiased shares have them."""
+    shares = np.clip(answer.unbiased.mean(axis=0), _EXTREME, None)
+    above = 1 - np.cumsum(shares / shares.sum())[:-1]
+    grid = np.linspace(-6, 6, 2401)
+    cuts = -np.interp(above, curve(link, grid).below, grid)
+    return np.concatenate([np.zeros(slopes), cuts])
+
+
+def _penalty(start: Floats, slopes: int, spread_at: int | None = None) -> LogF:
+    """Pull slopes to zero and cuts to the shares; the spread of groups is left alone, being no logit."""
+    centre, scale = start.copy(), np.concatenate([np.ones(slopes), np.full(len(start) - slopes, 0.5)])
+    centre[:slopes] = 0.0
+    if spread_at is not None:
+        centre, scale = np.insert(centre, spread_at, 0.0), np.insert(scale, spread_at, 0.0)
+    return LogF(centre[None, :], scale)
+
+
+def _presented(covariates: Covariates, classes: tuple[Any, ...], grouped: bool) -> tuple[tuple[str, ...], Floats]:
+    """Names of the parameters as people read them, and the matrix that makes them of the solver's."""
+    slopes, own = covariates.width - 1, covariates.back
+    size = slopes + grouped + len(classes) - 1
+    spread, cuts = slopes, list(range(slopes + grouped, size))
+    rows = []
+    names: list[str] = []
+    of_slopes = np.zeros((slopes, size))
+    of_slopes[:, :slopes] = own[1:, 1:]
+    of_cuts = np.zeros((len(cuts), size))
+    of_cuts[:, :slopes] = -own[0, 1:]
+    of_cuts[np.arange(len(cuts)), cuts] = 1.0
+    if len(classes) == 2:
+        rows, names = [-of_cuts, of_slopes], ["Intercept", *covariates.names[1:]]
+    else:
+        rows = [of_slopes, of_cuts]
+        names = [*covariates.names[1:], *(f"{a} | {b}" for a, b in pairwise(classes))]
+    if grouped:
+        rows.append(np.eye(size)[[spread]])
+        names.append(_SPREAD)
+    return tuple(names), np.vstack(rows)

@@ -1,0 +1,131 @@
+"""Regressions of hidden answers with other links, ordered classes and random intercepts."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.special import expit, ndtr
+
+import askance as ask
+from askance.learning.surveys import AnswerRows, GroupedAnswers
+from derivatives import assert_exact_derivatives
+
+CHANNEL = ask.Warner(0.85)
+INVERSE = {"logit": expit, "probit": ndtr, "cloglog": lambda t: 1 - np.exp(-np.exp(t))}
+
+
+def people(n, groups, seed, spread=0.8, link="logit"):
+    rng = np.random.default_rng(seed)
+    group, x = np.arange(n) % groups, rng.normal(size=n)
+    shift = spread * rng.normal(size=groups)
+    truth = rng.random(n) < INVERSE[link](-1 + 0.7 * x + shift[group])
+    return x[:, None], CHANNEL.simulate(np.where(truth, "yes", "no"), rng), group
+
+
+def quiet(model, *arguments, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ask.AskanceWarning)
+        return model.fit(*arguments, **options)
+
+
+def small():
+    x, reports, group = people(60, 6, 0)
+    return AnswerRows("logit", x, np.log(CHANNEL.likelihood(reports))), group
+
+
+def test_derivatives_with_groups():
+    rows, group = small()
+    theta = np.array([0.5, -0.3, 0.8])
+    assert_exact_derivatives(GroupedAnswers.around(rows, group, theta, 7), theta)
+
+
+def test_the_quadrature_is_the_integral():
+    rows, group = small()
+    theta = np.array([0.5, -0.3, 0.8])
+    total = 0.0
+    for number in range(6):
+        members = group == number
+
+        def integrand(u, members=members):
+            values = rows.along(rows.design[:, 0] * theta[0] + np.exp(theta[1]) * u, theta[2:])[0]
+            return np.exp(values[members].sum() - u * u / 2) / np.sqrt(2 * np.pi)
+
+        total += np.log(quad(integrand, -8, 8, epsabs=1e-12)[0])
+    assert GroupedAnswers.around(rows, group, theta, 9)(theta).value == pytest.approx(total, abs=1e-4)
+
+
+def test_without_groups_it_is_the_indirect_classifier():
+    x, reports, _ = people(1500, 10, 1)
+    plain = ask.IndirectClassifier(CHANNEL, ridge=0.0).fit(x, reports)
+    fitted = ask.AnswerRegression(CHANNEL, intervals="wald").fit(x, reports)
+    assert fitted.parameters_ == pytest.approx(plain.parameters_, abs=1e-7)
+    assert fitted.standard_errors_ == pytest.approx(plain.standard_errors_, rel=1e-6)
+
+
+@pytest.mark.parametrize("link", ["probit", "cloglog"])
+def test_other_links_are_recovered(link):
+    x, reports, _ = people(6000, 10, 2, spread=0.0, link=link)
+    fitted = ask.AnswerRegression(CHANNEL, link).fit(x, reports)
+    assert fitted.parameters_ == pytest.approx([-1, 0.7], abs=4 * fitted.standard_errors_.max())
+    assert fitted.predict_proba([[0.0]])[0, 1] == pytest.approx(INVERSE[link](fitted.parameters_[0]))
+
+
+def test_ordered_classes_are_recovered():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(5000, 1))
+    truth = (0.8 * x[:, 0] + rng.logistic(size=5000) > np.array([[-1.0], [0.2], [1.5]])).sum(axis=0)
+    channel = ask.RandomizedResponse([0, 1, 2, 3], epsilon=2.5)
+    fitted = ask.AnswerRegression(channel).fit(10 * x + 3, channel.simulate(truth, rng))
+    assert fitted.parameter_names_ == ("x0", "0 | 1", "1 | 2", "2 | 3")
+    errors = fitted.standard_errors_
+    for estimate, error, value in zip(fitted.parameters_, errors, [0.08, -0.76, 0.44, 1.74], strict=True):
+        assert estimate == pytest.approx(value, abs=4 * error)  # cuts move with the centre of x
+    assert fitted.predict_proba([[3.0]]).sum() == pytest.approx(1)
+
+
+def test_groups_are_recovered():
+    x, reports, group = people(1500, 50, 4, spread=1.0)
+    fitted = ask.AnswerRegression(CHANNEL, intervals="wald", nodes=7).fit(x, reports, groups=group)
+    row = fitted.summary().to_frame().loc["standard deviation of groups"]
+    assert row["lower"] < 1.0 < row["upper"]
+    assert fitted.group_p_value_ < 0.01
+    assert fitted.parameters_[1] == pytest.approx(0.7, abs=4 * fitted.standard_errors_[1])
+
+
+def test_groups_that_do_not_differ_give_the_plain_fit():
+    x, reports, _ = people(500, 10, 5, spread=0.0)
+    order = np.argsort(reports, kind="stable")  # groups that are more alike than chance would make them
+    group = np.empty(500, dtype=int)
+    group[order] = np.arange(500) % 20
+    fitted = quiet(ask.AnswerRegression(CHANNEL, intervals="wald", nodes=7), x, reports, groups=group)
+    plain = ask.AnswerRegression(CHANNEL, intervals="wald").fit(x, reports)
+    assert fitted.group_spread_ == 0
+    assert fitted.parameters_ == pytest.approx(plain.parameters_)
+    row = fitted.summary().to_frame().loc["standard deviation of groups"]
+    assert row["lower"] == 0
+    assert 0 < row["upper"] < 2
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"channel": None}, "no channel"),
+        ({"link": "log"}, "link='log'"),
+        ({"nodes": 1}, "nodes=1"),
+        ({"groups": np.arange(100)}, "0 have more than one member"),
+        ({"groups": np.zeros(100)}, "at least two groups"),
+        ({"groups": np.arange(3)}, "groups of shape"),
+        ({"groups": [None] * 100}, "without a group"),
+        ({"sample_weight": np.ones(100), "groups": np.arange(100) % 5}, "weights together with groups"),
+        ({"y": ["maybe"] * 100}, "maybe"),
+        ({"intervals": "exact"}, "intervals='exact'"),
+    ],
+)
+def test_what_cannot_be_is_refused(change, message):
+    x, reports, _ = people(100, 10, 6)
+    given = {"X": x, "y": reports, "groups": None, "sample_weight": None, "channel": CHANNEL} | change
+    options = {key: given.pop(key) for key in ("y", "groups", "sample_weight")}
+    rows = given.pop("X")
+    with pytest.raises(ask.InvalidInput, match=message):
+        quiet(ask.AnswerRegression(**given), rows, **options)
