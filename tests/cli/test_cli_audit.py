@@ -67,7 +67,8 @@ def test_a_mean_operator_is_audited_with_its_data(people):
     y = np.loadtxt(people / "y.csv", delimiter=",", skiprows=1)[:, 1]
     x = np.loadtxt(people / "x.csv", delimiter=",", skiprows=1)[:, 1:]
     made = ask.read_release(people / "mu.json")
-    truth = (np.column_stack([np.ones(60), x]) * y[:, None]).mean(axis=0)
+    steps = np.column_stack([np.full(60, 1 / made.step), np.rint(x / made.step)])
+    truth = np.array([int(total) / 60 * made.step for total in (steps * y[:, None]).sum(axis=0)])
     replace(made, operator=replace(made.operator, values=truth)).write(people / "told.json")
     result = run("audit", people / "told.json", *words, *rate)
     assert result.exit_code == 1, result.output
