@@ -355,6 +355,25 @@ def test_other_ways_to_fit_say_that_they_do_not_know_the_unknown():
         ask.IndirectClassifier(NAMED["extended crosswise"][0], ridge=0.0).fit(X, few, design=design)
 
 
+def test_penalty_and_intervals_are_those_that_were_asked_for():
+    designs, psi, _ = NAMED["cheaters"]
+    X, reports, design = survey(designs, psi, 54, n=800)
+    tables = {}
+    for options in ({"intervals": "wald"}, {"intervals": "profile"}, {"penalty": "log-f"}, {"ridge": 0.0}):
+        fitted = ask.IndirectClassifier(designs, **options).fit(X, reports, design=design)
+        (said,) = options.values()
+        tables[said] = fitted.summary().to_frame()
+        assert set(fitted.intervals_) == {"profile" if said in ("profile", "log-f") else "wald"}
+        assert fitted.penalty_ == ("log-f" if said == "log-f" else "none")
+    wald, profile, shrunk = (tables[said] for said in ("wald", "profile", "log-f"))
+    reach = 1.959964 * wald["std_error"]
+    assert wald["upper"][:3].to_numpy() == pytest.approx((wald["estimate"] + reach)[:3].to_numpy(), rel=1e-6)
+    assert profile["estimate"].to_numpy() == pytest.approx(tables[0.0]["estimate"].to_numpy(), rel=1e-6)
+    assert profile[["lower", "upper"]].to_numpy() == pytest.approx(wald[["lower", "upper"]].to_numpy(), abs=0.5)
+    assert shrunk["std_error"].isna().all()
+    assert abs(shrunk.loc["x0", "estimate"]) < abs(profile.loc["x0", "estimate"])
+
+
 def test_a_fit_of_a_plain_channel_forgets_the_unknown_numbers_of_an_earlier_one():
     designs, psi, _ = NAMED["cheaters"]
     X, reports, design = survey(designs, psi, 51, n=600)

@@ -57,8 +57,8 @@ def fit_regression(
     ridge = checked_ridge(estimator.ridge)
     own = range(estimator.n_features_in_)
     problem = UnknownProblem(
-        channel, names, own, unknown_columns, intercept, ridge, weighted,
-        profile_all=getattr(estimator, "intervals", "auto") == "profile", max_iterations=estimator.max_iter,
+        channel, names, own, unknown_columns, intercept, ridge, weighted, estimator.penalty, estimator.intervals,
+        estimator.max_iter,
     )  # fmt: skip
     fit = fit_unknown(problem, source, engine)
     size, theta = fit.theta.size, fit.theta
@@ -80,6 +80,9 @@ def fit_regression(
         "covariance_kind_": "sandwich" if robust else "information",
         "log_likelihood_": fit.log_likelihood,
         "ridge_": ridge or 0.0,
+        "penalty_": "log-f" if fit.penalised else "ridge" if ridge else "none",
+        "intervals_": tuple("profile" if place in fit.profiles else "wald" for place in range(size)),
+        "profiles_": tuple(fit.profiles.get(place) for place in range(size)),
         "n_reports_": fit.rows,
         "n_iter_": fit.iterations,
         "converged_": fit.converged,
@@ -130,7 +133,8 @@ def regression_summary(estimator: Any, level: float) -> Summary:
         ("method", f"{estimator.method} ({estimator.covariance_kind_} standard errors)"),
         ("log-likelihood", f"{estimator.log_likelihood_:.4f}"),
     ]
-    facts += [("ridge", f"{estimator.ridge_:.4g}")] if estimator.ridge_ else []
+    penalty = {"ridge": f"ridge {estimator.ridge_:.4g}", "log-f": "log-F(1,1)"}.get(estimator.penalty_)
+    facts += [("penalty", penalty)] if penalty else []
     wald = summarise(
         title,
         estimator.parameter_names_,

@@ -103,6 +103,7 @@ class _Fit:
     model: JointModel
     counts: ReportCounts
     notes: list[str]
+    ran: list[str] = field(default_factory=list)  # what had no finite maximum
 
     def result(self) -> UnknownFit:
         starts = [self._padded(start) for start in self.without_covariates]
@@ -161,8 +162,11 @@ class _Fit:
     def _penalised(self, ridge: Penalties, plain: Solution) -> tuple[Penalties, Solution, list[str]]:
         """Penalise what ran away, until nothing does."""
         penalties, solution, found = ridge, plain, dict[str, Penalties]()
-        for _ in range(_ROUNDS):
+        forced = ["the model", *self.problem.channel.unknowns] if self.problem.penalty == "log-f" else []
+        for number in range(_ROUNDS):
             new = [name for name in self._runaways(solution) if name not in found]
+            self.ran += new
+            new = [*new, *(name for name in forced if name not in new)] if number == 0 else new
             if not new:
                 break
             if self.problem.ridge is not None and not self.problem.ridge:
@@ -246,18 +250,20 @@ class _Fit:
     def _profiles(
         self, solution: Solution, penalties: Penalties, ridge: Penalties, ran: Sequence[str]
     ) -> tuple[Solution, dict[int, Profile]]:
-        model = self.model
+        model, intervals = self.model, self.problem.intervals
+        if intervals == "wald" and not ran:
+            return solution, {}
         errors = np.sqrt(np.abs(np.diag(_inverse(solution.local.information))))
         unknown = [
             place
             for name, places in zip(self.problem.channel.unknowns, model.unknown_slices, strict=True)
             for place in range(places.start, places.stop)
-            if name in ran or errors[place] > _PARABOLA or self.problem.profile_all
+            if name in ran or errors[place] > _PARABOLA or intervals == "profile"
         ]
         search = self._search(penalties, ridge, ran)
         solution, found = self._profiled(search, solution, unknown)
         opened = any(min(profile.limits) < _OPEN for profile in found.values())
-        if ran or opened or self.problem.profile_all:
+        if ran or opened or intervals == "profile":
             solution, others = self._profiled(search, solution, list(range(model.free)))
             found |= others
         return solution, found
@@ -316,7 +322,7 @@ class _Fit:
         sizes = [len(own) * (model.classes - 1) + model.intercept * (model.classes - 1)]
         ends = np.cumsum([*sizes, *(len(columns) + 1 for columns in unknown)]).tolist()
         self.notes += _outside(problem.channel, [float(solution.theta[p.start]) for p in model.unknown_slices])
-        self.notes += [_note(name, solution, model, problem) for name in ran]
+        self.notes += [_note(name, solution, model, problem) for name in self.ran]
         return UnknownFit(
             theta=flat[: ends[0]].reshape(model.classes - 1, -1),
             gammas=tuple(flat[a:b] for a, b in pairwise(ends)),

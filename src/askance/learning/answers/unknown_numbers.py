@@ -57,25 +57,14 @@ class ProfiledEstimate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values and arrays."""
-        curve = self.profile
-        profile = None
-        if curve is not None:
-            profile = {
-                "estimate": curve.estimate,
-                "values": curve.values,
-                "roots": curve.roots,
-                "null_root": curve.null_root,
-                "limits": list(curve.limits),
-            }
-        return {"estimate": self.estimate, "error": self.error, "penalised": self.penalised, "profile": profile}
+        profile = None if self.profile is None else self.profile.to_dict()
+        return vars(self) | {"profile": profile}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "ProfiledEstimate":
         """Read what :meth:`to_dict` wrote."""
         profile = fields["profile"]
-        if profile is not None:
-            profile = Profile(**{**profile, "limits": tuple(profile["limits"])})
-        return cls(fields["estimate"], fields["error"], fields["penalised"], profile)
+        return cls(**{**fields, "profile": None if profile is None else Profile.from_dict(profile)})
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,8 +33,10 @@ class UnknownProblem:
         0: exact maximum likelihood or a refusal. None: log-F where there is no finite maximum.
     weighted : bool
         Whether records have sampling weights, so that likelihood ratios must be scaled.
-    profile_all : bool
-        Whether every parameter gets a profile, not only those that need one.
+    penalty : "auto" or "log-f"
+        "log-f" penalises every parameter; "auto" those that would run away.
+    intervals : "auto", "profile" or "wald"
+        Which parameters get a profile: those that need one, all, or only those that a penalty moved.
     """
 
     channel: Any
@@ -44,7 +46,8 @@ class UnknownProblem:
     intercept: bool = True
     ridge: float | None = None
     weighted: bool = False
-    profile_all: bool = False
+    penalty: str = "auto"
+    intervals: str = "auto"
     max_iterations: int = 200
 
     def model(self, counts: ReportCounts, source: RecordSource, engine: Engine, notes: list[str]) -> JointModel:
