@@ -768,6 +768,20 @@ def test_a_ledger_of_version_2_goes_on_from_its_receipts(tmp_path):
         ledger.spend(before.epsilon * 2, what="as if nothing had been", people=["P02"])
 
 
+def test_a_ledger_of_version_3_knows_its_people(tmp_path):
+    ledger = ask.Ledger(shutil.copyfile(GOLDEN / "ledger-v3.ledger", tmp_path / "l"))
+    assert [entry.whom for entry in ledger.entries] == [
+        "40 people, all new", "30 people", "everybody", "11 people, 1 new",
+    ]  # fmt: skip
+    assert str(ledger.spent) == "epsilon 0.65"
+    with pytest.raises(ask.BudgetSpent, match="for these 2 people, of whom it knows 1"):
+        ledger.spend("0.4", what="somebody who is known", people=["p00 ", "another"])
+    ledger.spend("0.35", what="what is left", people=["p00 "])
+    diary = ask.Memoised(ask.RandomizedResponse(["no", "yes"], epsilon=0.25), 0.2)
+    ledger.spend_panel(diary, panel="diary", what="week 2", people=["P39"])
+    ledger.spend("0.35", what="what is left", people=["P39"])  # 0.3, 0.1 and the panel once
+
+
 # -- studies and channels ----------------------------------------------------------------------------------------------
 
 STUDIES = {
