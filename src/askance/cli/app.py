@@ -100,9 +100,11 @@ def _exit_code(arguments: list[str] | None) -> int:
     except SystemExit:  # typer ends like this where standard output was closed; with 1, which means a failed audit
         return _nobody_reads()
     except Exception as error:
+        if hasattr(error, "format_message"):  # typer's own errors, whichever copy of click it has
+            return _misused(error)
         if os.environ.get(TRACE):
             raise
-        return _misused(error) if hasattr(error, "format_message") else _fail(_defect(error), DEFECT)
+        return _fail(_defect(error), DEFECT)
 
 
 def _fail(message: str, code: int = BAD_INPUT) -> int:

@@ -134,7 +134,8 @@ def fit(
         typer.Option(help="Tags by the word alone, or also by words and tags around it.", rich_help_panel=_REGIONS),
     ] = "node",
     passes: Annotated[
-        int | None, typer.Option(min=1, help="How often the last stage goes over them.", rich_help_panel=_REGIONS)
+        int | None,
+        typer.Option(min=1, max=1000, help="How often the last stage goes over them.", rich_help_panel=_REGIONS),
     ] = None,
     proportions: Proportions = None,
     bag: Bag = "bag",

@@ -1,5 +1,6 @@
 """``askance ratios``: the class ratios of new groups, learned from groups of which only the proportions are known."""
 
+import contextlib
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -71,6 +72,7 @@ def ratios(
     from askance.errors import InvalidInput
     from askance.files.kinds import MODEL, PICTURES, PNG, RATIOS
     from askance.files.targets import write_text
+    from askance.learning.face.saving import used_model
     from askance.learning.ratios.ratio_report import ratio_plot, save_plot
     from askance.workflows.ratios import estimate_ratios, learn_ratios, load_ratios
     from askance.workflows.remarks import collected_remarks
@@ -92,7 +94,9 @@ def ratios(
         else:
             names = between_commas(columns, "--columns")
             fitted = learn_ratios(bags, proportions, bag, names, method=method, target=target, level=level, seed=seed)
-        table = estimate_ratios(fitted, new, group, level)
+        with contextlib.nullcontext() if model is None else used_model(model):
+            table = estimate_ratios(fitted, new, group, level)
+            diagnosis = str(fitted.diagnose())
     if out is not None:
         write_text(out, table.to_csv(), RATIOS)
     if plot is not None:
@@ -107,13 +111,13 @@ def ratios(
                 "level": level,
                 "intervals_for": fitted.target,
                 "shifted": list(table.shifted),
-                "diagnosis": str(fitted.diagnose()),
+                "diagnosis": diagnosis,
                 "remarks": remarks,
                 "written": written,
             }
         )
     else:
-        show_lines(f"{table}\n\n{fitted.diagnose()}")
+        show_lines(f"{table}\n\n{diagnosis}")
     if quiet:
         return
     for remark in remarks:

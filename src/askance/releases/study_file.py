@@ -35,7 +35,9 @@ def parse_study(text: str, source: str) -> dict[str, Any]:
     """Return name, title, questions and covariates of a study file."""
     try:
         tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (RecursionError, ValueError) as error:
+        if not isinstance(error, tomllib.TOMLDecodeError):  # numbers of thousands of digits, brackets in brackets
+            raise InvalidInput(f"{source} cannot be read: {type(error).__name__}", "a study file (TOML)") from None
         raise InvalidInput(f"{source} is not valid TOML: {error}") from None
     top = _Place(tables, source)
     top.only("study", "questions", "covariates")

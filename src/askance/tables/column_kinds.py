@@ -15,6 +15,9 @@ _NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _MOST_SHOWN = 40  # characters of a value in a message
 
 
+_LARGEST = 1e150  # its square is a number too: every model adds up squares
+
+
 class Column(Protocol):
     """A declared column: how to convert it and what counts as missing."""
 
@@ -91,7 +94,8 @@ class NumberColumn(_PlainColumn):
 
     def convert(self, values: pa.Array) -> pa.Array:
         numbers = _as_numbers(values)
-        return pc.if_else(pc.is_finite(numbers), numbers, pa.scalar(None, pa.float64()))
+        # Of what is no number, the comparison is null or false.
+        return pc.if_else(pc.less_equal(pc.abs(numbers), _LARGEST), numbers, pa.scalar(None, pa.float64()))
 
     def is_missing(self, values: pa.Array) -> pa.Array:
         if _is_text(values):
@@ -100,7 +104,7 @@ class NumberColumn(_PlainColumn):
         return super().is_missing(values)
 
     def wanted(self) -> str:
-        return "a finite number"
+        return f"a finite number, at most {_LARGEST:g} in size"
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ Whatever a column looks like when it arrives (CSV text, integers, Arrow dictiona
 declared type, or with a :class:`Fault` that says which row to look at.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -50,7 +51,8 @@ def converted(column: Column, values: pa.Array | pa.ChunkedArray) -> tuple[pa.Ar
 
 def check_present(wanted: Sequence[str], found: Sequence[str], where: str) -> None:
     """Refuse a table that lacks a column or has it twice."""
-    absent = [name for name in wanted if name not in found]
+    times = Counter(found)
+    absent = [name for name in wanted if name not in times]
     if absent:
         close = [match for name in absent for match in get_close_matches(name, found, n=1)]
         hint = f"Did you mean {', '.join(map(repr, close))}? " if close else ""
@@ -58,7 +60,7 @@ def check_present(wanted: Sequence[str], found: Sequence[str], where: str) -> No
             f"{where} has no column {', '.join(map(repr, absent))}; it has {listed(list(found), 20)}",
             remedy=f"{hint}Rename the column in the data or in the study.",
         )
-    twice = sorted({name for name in wanted if list(found).count(name) > 1})
+    twice = sorted({name for name in wanted if times[name] > 1})
     if twice:
         raise InvalidInput(f"{where} has two columns called {', '.join(map(repr, twice))}", "one of each")
 

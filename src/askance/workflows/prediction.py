@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from askance.arrays import Floats
 from askance.errors import InvalidInput
 from askance.files.location import StrPath
-from askance.learning.face.saving import load_model
+from askance.learning.face.saving import load_model, used_model
 from askance.tables.groups import GroupedRows
 
 
@@ -77,12 +77,14 @@ def predict_rows(model: StrPath, rows: StrPath, id_column: str | None = None) ->
     names = getattr(fitted, "feature_names_in_", None)
     read = GroupedRows.read(rows, id_column, None if names is None else [*map(str, names)])
     features = read.values if names is None else pd.DataFrame(read.values, columns=list(read.columns))
-    predicted = fitted.predict(features)
-    if not hasattr(fitted, "predict_proba"):
-        return Predictions(read.groups, predicted, (), np.empty((len(predicted), 0)))
-    return Predictions(
-        read.groups, predicted, tuple(map(str, fitted.classes_.tolist())), fitted.predict_proba(features)
-    )
+    with used_model(model):
+        predicted = fitted.predict(features)
+        if not hasattr(fitted, "predict_proba"):
+            return Predictions(read.groups, predicted, (), np.empty((len(predicted), 0)))
+        classes, shares = tuple(map(str, fitted.classes_.tolist())), fitted.predict_proba(features)
+        if shares.shape != (len(predicted), len(classes)):
+            raise ValueError(f"probabilities of {shares.shape[-1]} classes, and {len(classes)} names")
+        return Predictions(read.groups, predicted, classes, shares)
 
 
 _OTHER_COMMANDS = {

@@ -10,6 +10,7 @@ from askance.files.kinds import TAGGED
 from askance.files.location import StrPath
 from askance.files.targets import write_text
 from askance.learning.counting.count_tagger import CountTagger
+from askance.learning.face.saving import used_model
 from askance.tables.sentences import conllu_text, read_sentences
 
 
@@ -40,4 +41,5 @@ def tag_sentences(model: StrPath, text: StrPath) -> TaggedSentences:
     """Tag the sentences of a file (.conllu, .jsonl, or a sentence a line) with a saved tagger."""
     tagger = CountTagger.load(model)
     sentences = read_sentences(text)
-    return TaggedSentences(sentences, tagger.predict(sentences))
+    with used_model(model):
+        return TaggedSentences(sentences, tagger.predict(sentences))

@@ -32,6 +32,7 @@ from askance.learning.face.sample_weights import checked_weights as checked_weig
 from askance.learning.face.saving import ESTIMATORS as ESTIMATORS
 from askance.learning.face.saving import JsonModel as JsonModel
 from askance.learning.face.saving import load_model as load_model
+from askance.learning.face.saving import used_model as used_model
 from askance.learning.face.scoring import Of as Of
 from askance.learning.face.scoring import accuracy_from_reports as accuracy_from_reports
 from askance.learning.face.scoring import accuracy_on_truth as accuracy_on_truth

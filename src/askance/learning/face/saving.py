@@ -2,8 +2,11 @@
 
 import base64
 import json
+import math
 import os
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,7 +15,7 @@ from numpy.typing import NDArray
 
 import askance
 from askance.channels.specs import channel_from_spec
-from askance.errors import InvalidInput, NotAvailable, ReleaseError
+from askance.errors import AskanceError, InvalidInput, NotAvailable, ReleaseError
 from askance.files.kinds import MODEL
 from askance.files.targets import check_target, write_text
 
@@ -43,6 +46,13 @@ _PARTS = {
 }
 # JSON knows no such numbers: they are written as these words, and a text that is one of them is marked as a text.
 _NOT_FINITE = ("nan", "inf", "-inf")
+# What reading, or using what was read, raises where a file was changed.
+DAMAGE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, MemoryError, RecursionError, zlib.error)
+# How many dimensions the attributes have that estimators share.
+_DIMENSIONS = {"coef_": (1, 2), "intercept_": (0, 1), "classes_": (1,), "feature_names_in_": (1,), "covariance_": (2,)}
+_DIMENSIONS |= {"transitions_": (2,)}
+_NUMBERS = ("coef_", "intercept_", "covariance_", "transitions_")
+_MOST_PACKED = 2000  # zlib makes nothing smaller than a 1032nd
 _BIT_GENERATORS = (np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64)
 
 
@@ -108,12 +118,12 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     except OSError as error:
         why = "there is no file" if isinstance(error, FileNotFoundError) else f"cannot read ({error.strerror})"
         raise ReleaseError(f"{why} {path}", "a model written by save") from None
-    except (UnicodeDecodeError, json.JSONDecodeError):
+    except (ValueError, RecursionError):  # not UTF-8, not JSON, or such as nobody writes
         raise ReleaseError(f"{path} is not a JSON file", "a model written by save") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ReleaseError(f"{path} is not an askance model", "a model written by save")
     version, estimator = content.get("version"), content.get("estimator")
-    if version != VERSION or estimator not in ESTIMATORS:
+    if version != VERSION or not isinstance(estimator, str) or estimator not in ESTIMATORS:
         raise ReleaseError(
             f"{path} holds a {estimator} of format version {version}",
             f"version {VERSION} and one of {', '.join(ESTIMATORS)}",
@@ -125,11 +135,25 @@ def load_model(path: str | os.PathLike[str]) -> Any:
         for name, value in content["fitted"].items():
             setattr(model, name, _decode(value))
         model.fill_in()
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ReleaseError(
-            f"{path} is a damaged model ({type(error).__name__}: {error})", remedy="Save it again."
-        ) from error
+        check_loaded(model)
+    except DAMAGE as error:
+        raise _damaged(path, error) from error
     return model
+
+
+@contextmanager
+def used_model(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Use a model that was read from a file; where its parts do not fit together, it is the file that is damaged."""
+    try:
+        yield
+    except AskanceError:
+        raise
+    except DAMAGE as error:
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: str | os.PathLike[str], error: BaseException) -> ReleaseError:
+    return ReleaseError(f"{path} is a damaged model ({type(error).__name__}: {error})", remedy="Save it again.")
 
 
 def _encode(value: Any) -> Any:
@@ -163,16 +187,13 @@ def _decode(value: Any) -> Any:
     if not isinstance(value, dict):
         return float(value) if value in _NOT_FINITE else value
     if "array" in value:
-        dtype = np.dtype(value["dtype"])
-        content = value["array"]
-        return np.array(_numbers(content), dtype) if dtype.kind == "f" else np.array(content, dtype)
+        return _array(value["array"], value["dtype"])
     if "text" in value:
         return value["text"]
     if "random" in value:
         return _generator(value["random"], _decode(value["state"]))
     if "packed" in value:
-        content = zlib.decompress(base64.b64decode(value["packed"]))
-        return np.frombuffer(content, "<f4").reshape(value["shape"]).astype(np.float32)
+        return _unpacked(value["packed"], value["shape"])
     if "tuple" in value:
         return tuple(_decode(item) for item in value["tuple"])
     if "list" in value:
@@ -184,6 +205,52 @@ def _decode(value: Any) -> Any:
 
         return getattr(import_module(_PARTS[value["part"]]), value["part"]).from_dict(_decode(value["content"]))
     return channel_from_spec(value["channel"])
+
+
+def _array(content: Any, name: Any) -> NDArray[Any]:
+    """Read an array of one of the kinds that are written; text gets the width that it needs, whatever the file says."""
+    kind = "O" if name == "object" else str(name).lstrip("<>|=")[:1]
+    if not isinstance(content, list) or kind not in "biufUO":
+        raise ValueError(f"an array of the type {str(name)[:40]!r}")
+    if kind in "UO":
+        return np.array(content, np.str_ if kind == "U" else object)
+    return np.array(_numbers(content), np.dtype(name)) if kind == "f" else np.array(content, np.dtype(name))
+
+
+def _unpacked(text: Any, shape: Any) -> NDArray[np.float32]:
+    """Unpack single precision; no more than the shape says, which is checked before memory is taken."""
+    if not isinstance(shape, list) or not all(type(length) is int and length >= 0 for length in shape):
+        raise ValueError(f"an array of the shape {str(shape)[:40]}")
+    size = 4 * math.prod(shape)
+    packed = base64.b64decode(text)
+    if max(size, *shape) > _MOST_PACKED * (len(packed) + 1):
+        raise ValueError(f"{len(packed)} bytes for an array of the shape {shape}")
+    content = zlib.decompressobj().decompress(packed, size + 1)
+    return np.frombuffer(content, "<f4").reshape(shape).astype(np.float32)
+
+
+def check_loaded(model: Any) -> None:
+    """Refuse a model whose parts have other types or lengths than any fit gives them."""
+    lengths = {name: getattr(model, name) for name in ("n_features_in_", "n_iter_") if hasattr(model, name)}
+    for name, value in lengths.items():
+        if type(value) is not int or value < 0:
+            raise ValueError(f"{name}={value!r}")
+    for name, dimensions in _DIMENSIONS.items():
+        value = getattr(model, name, None)
+        if value is None:
+            continue
+        if not isinstance(value, np.ndarray | float | int) or np.ndim(value) not in dimensions:
+            raise ValueError(f"{name} is no array of {' or '.join(map(str, dimensions))} dimensions")
+        if name in _NUMBERS and np.asarray(value).dtype.kind not in "biuf":
+            raise ValueError(f"{name} is no array of numbers")
+    features = lengths.get("n_features_in_")
+    for name, axis in (("feature_names_in_", 0), ("coef_", -1)):
+        value = getattr(model, name, None)
+        if features is not None and value is not None and value.shape[axis] != features:
+            raise ValueError(f"{name} has {value.shape[axis]} entries for {features} features")
+    coef, intercept = getattr(model, "coef_", None), getattr(model, "intercept_", None)
+    if coef is not None and intercept is not None and coef.ndim == 2 and len(coef) != np.size(intercept):
+        raise ValueError(f"{len(coef)} rows of coef_ and {np.size(intercept)} intercepts")
 
 
 def _generator(kind: str, state: dict[str, Any]) -> np.random.Generator | np.random.RandomState:
