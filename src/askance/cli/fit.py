@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from askance.workflows.report_files import OpenReports
 
 _REPORTS = "Reports: answers, numbers, records"
+_SURVEYS = "Surveys with more than one hidden thing"
 _TOTALS = "Mean operator"
 _REGIONS = "Counted regions"
 _SUGGESTED = 4  # covariates in an example of a formula, which should fit on a line
@@ -113,6 +114,43 @@ def fit(
         str | None, typer.Option(metavar="COLUMN", help="A column of sample weights.", rich_help_panel=_REPORTS)
     ] = None,
     engine: Engine = "local",
+    family: Annotated[
+        Literal["linear", "logistic", "poisson", "ordered"],
+        typer.Option(
+            help='The outcome of a formula with a hidden predictor, such as "grade ~ age + hidden(cheated)".',
+            rich_help_panel=_SURVEYS,
+        ),
+    ] = "linear",
+    joint: Annotated[
+        str | None,
+        typer.Option(
+            metavar="QUESTIONS", help="A joint table of questions, with commas between.", rich_help_panel=_SURVEYS
+        ),
+    ] = None,
+    treatment: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="A list experiment: whose list had the sensitive item. The counts are the question.",
+            rich_help_panel=_SURVEYS,
+        ),
+    ] = None,
+    direct: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="For a list experiment: answers to the direct question.", rich_help_panel=_SURVEYS
+        ),
+    ] = None,
+    link: Annotated[
+        Literal["logit", "probit", "cloglog"] | None,
+        typer.Option(help="Another link than the logistic one, or ordered classes.", rich_help_panel=_SURVEYS),
+    ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Random intercepts by group: interviewers, schools.", rich_help_panel=_SURVEYS
+        ),
+    ] = None,
     features: Annotated[
         Path | None,
         typer.Option(help="The features that belong to it, CSV or Parquet.", rich_help_panel=_TOTALS),
@@ -164,16 +202,20 @@ def fit(
 
     Counted regions: a tagger that is learned from how often tags occur in windows of sentences.
 
+    Several hidden answers, lists of items, hidden predictors, links and groups: --joint, --treatment, a formula with
+    hidden(question), --link and --groups.
+
     Rows in bags, of which only the proportions of the classes are known: a classifier of single rows. (askance ratios
     estimates the proportions of new groups.)
     """
-    from askance.cli.fit_kinds import ANSWERS, BAGS, REGIONS, TOTALS, check_options, kinds_of
+    from askance.cli.fit_kinds import ANSWERS, BAGS, REGIONS, TOTALS, check_options, kinds_of, survey_kind
     from askance.cli.output import print_json, say, show_lines
     from askance.files.kinds import MODEL, REPORT
     from askance.workflows.bags import fit_bags
     from askance.workflows.fit_request import FitRequest
     from askance.workflows.mean_operator import fit_mean_operator
     from askance.workflows.regions import fit_regions
+    from askance.workflows.surveys import SurveyRequest, analyse_survey
 
     strength = _ridge(ridge)
     check_targets(
@@ -181,7 +223,9 @@ def fit(
         overwrite=overwrite,
         inputs=[Path(data), study, features, sentences, proportions],
     )
+    survey = survey_kind(formula, joint, treatment, link or groups)
     kinds = kinds_of(data, proportions)
+    kinds = kinds if survey is None else (survey,)
     check_options(context, kinds)
     command = _command(context)
     hint = kinds[0].use.format(model=shell_command(save)) if save and len(kinds) == 1 else ""
@@ -190,6 +234,12 @@ def fit(
             data, proportions, bag, between_commas(columns, "--columns"), method=BAGS.method(method), loss=loss,
             ridge=strength, level=level, seed=seed, command=command,
         )  # fmt: skip
+    elif survey is not None:
+        request_of_survey = SurveyRequest(
+            formula=formula, family=family, joint=tuple(between_commas(joint, "--joint") or ()), treatment=treatment,
+            direct=direct, question=question, link=link, groups=groups, weight=weight, level=level,
+        )  # fmt: skip
+        done = analyse_survey(data, study, request_of_survey, command)
     elif kinds == (REGIONS,):
         done = fit_regions(
             data,

@@ -75,8 +75,29 @@ BAGS = Kind(
     ("auto", "bag-likelihood", "mean-map", "laplacian", "alternating", "bag-classifier", "relabel", "committee"),
     _CLASSIFY,
 )
+_SURVEY = ("study", "level", "weight")
+PREDICTOR = Kind("a formula with hidden(...)", (*_SURVEY, "formula", "family"))
+JOINT = Kind("a joint table (--joint)", (*_SURVEY, "joint"))
+LIST = Kind("a list experiment (--treatment)", (*_SURVEY, "question", "formula", "treatment", "direct"))
+GROUPS = Kind("a regression with --link or --groups", (*_SURVEY, "question", "formula", "link", "groups"))
+SURVEYS = (PREDICTOR, JOINT, LIST, GROUPS)
 REPORTS = (ANSWERS, NUMBERS, RECORDS)  # their question says which of them it is
-KINDS = (*REPORTS, TOTALS, REGIONS, BAGS)
+KINDS = (*REPORTS, *SURVEYS, TOTALS, REGIONS, BAGS)
+
+
+def survey_kind(
+    formula: str | None, joint: str | None, treatment: str | None, link_or_groups: str | None
+) -> Kind | None:
+    """Return the survey model that options ask for; none if they ask for a single question or something else."""
+    from askance.learning.surveys.hidden_formula import names_hidden
+
+    if treatment is not None:
+        return LIST
+    if joint is not None:
+        return JOINT
+    if formula is not None and names_hidden(formula):
+        return PREDICTOR
+    return None if link_or_groups is None else GROUPS
 
 
 def kinds_of(data: str, proportions: Path | None) -> tuple[Kind, ...]:

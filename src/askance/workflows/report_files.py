@@ -80,6 +80,20 @@ def open_reports(data: StrPath, study: Study | None, request: FitRequest) -> Ope
     return _collected(opened, study.header(), request)
 
 
+def open_everything(data: StrPath, study: Study | None) -> Release:
+    """Open a release; of a table of reports that a study describes, make one with all columns that it declares."""
+    check_there(data)
+    if Location.of(data).is_address or open_data(Path(data)).is_release:
+        return _of_study(open_release(data, Release), study)
+    if study is None:
+        raise InvalidInput(
+            f"{data} is not a release, so it does not say how its reports came about",
+            "--study study.toml, the file that says so",
+        )
+    header = study.header()
+    return Release.from_table(open_data(Path(data)).read(header.schema.names), header)
+
+
 def check_there(data: StrPath) -> None:
     """Refuse a path without anything there, or with a study; what an address leads to is seen when it is opened."""
     if Location.of(data).is_address:

@@ -62,7 +62,8 @@ class JointTable(SurveyEstimator):
     margins_ : dict of arrays
         The shares of each answer alone.
     associations_ : dict
-        For each pair of answers: logarithms of odds ratios with profiles, correlation, p-value of independence.
+        For each pair of answers: logarithms of odds ratios with profiles (under a log-F(1, 1) penalty, which removes
+        most of their bias in samples), correlation, p-value of independence.
     n_reports_, notes_, guarantee_
 
     Examples

@@ -89,7 +89,9 @@ class SurveyFit:
         return float(e @ self.scores(theta) @ e / (e @ direction))
 
 
-def fit_survey(likelihood: Objective, starts: Sequence[Floats], penalty: LogF, *, weighted: bool = False) -> SurveyFit:
+def fit_survey(
+    likelihood: Objective, starts: Sequence[Floats], penalty: LogF, *, weighted: bool = False, always: bool = False
+) -> SurveyFit:
     """Maximise a likelihood; with a penalty if there is no finite maximiser without.
 
     Parameters
@@ -101,9 +103,12 @@ def fit_survey(likelihood: Objective, starts: Sequence[Floats], penalty: LogF, *
     penalty : LogF
         Which parameters are logits, and what the penalty pulls them to.
     weighted : bool
+    always : bool
+        Penalise even where there is a finite maximiser.
     """
     best = _best([climb(likelihood, start) for start in starts])
-    penalised = not (best.converged and _is_inside(best, penalty))
+    finite = best.converged and _is_inside(best, penalty)
+    penalised = always or not finite
     objective = _with_penalty(likelihood, penalty) if penalised else likelihood
     if penalised:
         best = _best([climb(objective, start) for start in starts])
@@ -114,7 +119,7 @@ def fit_survey(likelihood: Objective, starts: Sequence[Floats], penalty: LogF, *
     scores = likelihood.spread_of_scores if weighted and isinstance(likelihood, HiddenStates) else None
     if scores is not None:
         covariance = covariance @ scores(best.theta) @ covariance
-    notes = (NO_FINITE_MAXIMUM,) if penalised else ()
+    notes = () if finite else (NO_FINITE_MAXIMUM,)
     if not best.converged:
         notes = (*notes, f"The solver stopped after {best.iterations} steps before it converged.")
     return SurveyFit(best, likelihood, objective, covariance, scores, starts[0], penalty, penalised, notes)
