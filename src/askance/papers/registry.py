@@ -27,6 +27,7 @@ PAPERS = {
     "mean-operator": "Patrini, Nielsen & Nock, Bridging Weak Supervision and Privacy Aware Learning via Sufficient "
     "Statistics (2015) [MO]",
     "randomised-response": "Barber, Private Machine Learning via Randomised Response (2020) [RR]",
+    "surveys": "Published surveys: Blair, Imai & Zhou (2015); Radukic & Musch (2014); Jann, Jerke & Krumpal (2012)",
 }
 
 # Modules with reproductions, by paper. These import the other modules of the paper's folder when they need them.
@@ -35,6 +36,7 @@ _MODULES = {
     "linear_moments": ("appendix_a4", "figure_3", "figure_4", "figure_5", "figure_6", "figure_7"),
     "mean_operator": ("accuracy", "factorisation", "theorems"),
     "randomised_response": ("appendix_b", "figure_1", "figure_2", "figure_3", "figure_4", "section_6_1", "voting"),
+    "surveys": ("published",),
 }
 
 _entries: dict[str, "Entry"] = {}

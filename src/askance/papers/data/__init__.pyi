@@ -16,5 +16,12 @@ from askance.papers.data.ratio_sets import handwritten as handwritten
 from askance.papers.data.ratio_sets import higgs as higgs
 from askance.papers.data.ratio_sets import marital_status as marital_status
 from askance.papers.data.ratio_sets import rotated as rotated
+from askance.papers.data.survey_sets import BIRTHDAY as BIRTHDAY
+from askance.papers.data.survey_sets import DIE as DIE
+from askance.papers.data.survey_sets import LIES as LIES
+from askance.papers.data.survey_sets import Answers as Answers
+from askance.papers.data.survey_sets import minarets as minarets
+from askance.papers.data.survey_sets import nigeria as nigeria
+from askance.papers.data.survey_sets import plagiarism as plagiarism
 from askance.papers.data.tagged_corpora import TaggedCorpus as TaggedCorpus
 from askance.papers.data.tagged_corpora import web_treebank as web_treebank
