@@ -129,3 +129,9 @@ def test_what_cannot_be_is_refused(change, message):
     rows = given.pop("X")
     with pytest.raises(ask.InvalidInput, match=message):
         quiet(ask.AnswerRegression(**given), rows, **options)
+
+
+def test_reports_that_the_channel_cannot_give_are_noticed():
+    x, _, _ = people(300, 10, 7)
+    fitted = quiet(ask.AnswerRegression(CHANNEL, intervals="wald"), x, ["no"] * 300)
+    assert "impossible under the channel" in fitted.notes_[0]

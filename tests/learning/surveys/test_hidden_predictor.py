@@ -144,6 +144,7 @@ def test_formulas_name_hidden_predictors():
         ({"family": "ordered"}, "classes for family='ordered'"),
         ({"family": "poisson"}, "no counts"),
         ({"y": np.ones(400)}, "1 in every row"),
+        ({"y": np.arange(400) % 2.0, "X": (np.arange(400) % 2.0)[:, None]}, "told without error"),
         ({"y": np.full(400, np.nan)}, "missing or not finite"),
         ({"y": np.ones(3)}, "every row|3 outcomes"),
         ({"reports": None}, "no reports"),

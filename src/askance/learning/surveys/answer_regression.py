@@ -22,7 +22,7 @@ from askance.learning.face.sample_weights import checked_weights
 from askance.learning.surveys.answer_likelihood import AnswerRows, GroupedAnswers
 from askance.learning.surveys.covariates import Covariates
 from askance.learning.surveys.cumulative_links import Link, checked_link, class_probabilities, curve
-from askance.learning.surveys.hidden_answers import HiddenAnswer, hidden_answers
+from askance.learning.surveys.hidden_answers import HiddenAnswer, hidden_answers, notes_on_reports
 from askance.learning.surveys.survey_estimator import SurveyEstimator, opened_profile
 from askance.learning.surveys.survey_fit import SurveyFit, effective_weights, fit_survey
 from askance.learning.surveys.survey_release import SurveyTable
@@ -184,7 +184,7 @@ class AnswerRegression(SurveyEstimator):
         self.group_p_value_: float | None = None
         self.n_groups_: int | None = None
         self.spread_curve_: Floats | None = None
-        notes = list(covariates.notes)
+        notes = [*notes_on_reports([answer], weights), *covariates.notes]
         fit = plain
         if members is not None:
             fit, more = self._fit_groups(model, members, plain, covariates.width - 1)

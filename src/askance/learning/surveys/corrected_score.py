@@ -36,6 +36,8 @@ class CorrectedScore:
     def __call__(self, theta: Floats) -> Local:
         """Value, gradient and information at some parameters."""
         here, heft = self.factor.at(theta), self._heft
+        if not np.isfinite(here.value).all():
+            return Local(-np.inf, np.zeros(len(theta)), np.eye(len(theta)))
         return Local(float((heft * here.value).sum()), np.einsum("ih,ihd->d", heft, here.score), -here.curvature(heft))
 
     def scores(self, theta: Floats) -> Floats:
@@ -70,6 +72,7 @@ def disagreement(fit: SurveyFit, likelihood: HiddenStates, corrected: CorrectedF
     apart = fit.theta[places] - corrected.theta[places]
     between = influence[:, places] - corrected.influence[:, places]
     spread = between.T @ between
-    if smallest_eigenvalue(spread) <= _SINGULAR:
-        return 1.0
+    own = np.diag(corrected.covariance)[places]
+    if smallest_eigenvalue(spread) <= _SINGULAR or (np.diag(spread) <= _SINGULAR * own).any():
+        return 1.0  # the two are the same estimate, as they are without noise
     return float(gammaincc(len(places) / 2, apart @ np.linalg.solve(spread, apart) / 2))

@@ -15,6 +15,8 @@ from askance.channels.labels.design_per_row import DesignPerRow
 from askance.errors import InvalidInput
 from askance.releases.header import whole_person
 
+_IMPOSSIBLE = 4.0  # standard errors below zero: by chance once in 30,000 data sets
+_ROUNDING = 1e-9
 MOST_STATES = 1024  # of all answers together: ten questions of yes or no; more have fewer than a person for each
 
 
@@ -109,6 +111,23 @@ def hidden_answers(
             "Choose fewer questions, or merge classes.",
         )
     return found
+
+
+def notes_on_reports(answers: Sequence[HiddenAnswer], weights: Floats | None) -> list[str]:
+    """Say which reports the channels can hardly give, whatever the truth is."""
+    notes = []
+    for answer in answers:
+        heft = np.ones(len(answer.unbiased)) if weights is None else weights
+        share = heft @ answer.unbiased / heft.sum()
+        error = np.sqrt(((heft[:, None] * (answer.unbiased - share)) ** 2).sum(axis=0)) / heft.sum()
+        if np.any(share < -_IMPOSSIBLE * error - _ROUNDING):
+            k = int(share.argmin())
+            notes.append(
+                f"The reports about {answer.name!r} are impossible under the channel: they put the share of "
+                f"{answer.classes[k]!r} at {share[k]:.3f} (standard error {error[k]:.3f}). People did not follow it, "
+                "or it is another one. Estimates are at the border of what it allows, and not to be trusted."
+            )
+    return notes
 
 
 def guarantee_of(answers: Sequence[HiddenAnswer]) -> Guarantee:

@@ -25,10 +25,11 @@ from askance.learning.surveys.hidden_answers import (
     hidden_answers,
     joint_log_likelihood,
     joint_unbiased,
+    notes_on_reports,
 )
 from askance.learning.surveys.hidden_formula import split_formula
 from askance.learning.surveys.hidden_states import HiddenStates
-from askance.learning.surveys.outcome_families import Outcome
+from askance.learning.surveys.outcome_families import LEAST_LOG_SPREAD, Outcome
 from askance.learning.surveys.state_factors import LogLinear
 from askance.learning.surveys.survey_estimator import SurveyEstimator
 from askance.learning.surveys.survey_fit import effective_weights, fit_survey
@@ -205,7 +206,11 @@ class HiddenPredictor(SurveyEstimator):
         for answer in answers:
             _refuse_nearly_constant(answer, weights)
         model = PredictorModel(answers, states, covariates, outcome, self.explained)
-        notes = [*covariates.notes, *self._fit_model(model, effective_weights(weights))]
+        notes = [
+            *notes_on_reports(answers, weights),
+            *covariates.notes,
+            *self._fit_model(model, effective_weights(weights)),
+        ]
         self.family_, self.n_reports_, self.shown_ = outcome.family, rows, model.shown
         self.guarantee_ = guarantee_of(answers)
         self.answers_ = tuple(answer.name for answer in answers)
@@ -223,6 +228,12 @@ class HiddenPredictor(SurveyEstimator):
             raise InvalidInput(f"method={self.method!r}", "'auto', 'likelihood' or 'moments'")
         likelihood = model.likelihood(weights)
         fit = fit_survey(likelihood, model.starts(), model.penalty(), weighted=weights is not None)
+        if model.outcome.family == "linear" and fit.theta[model.shown - 1] < LEAST_LOG_SPREAD + 1:
+            raise InvalidInput(
+                "an outcome that is told without error, so that its spread around a line is zero",
+                "a number that varies around its mean",
+                "Two values are for family='logistic', a few in an order for 'ordered'.",
+            )
         score = CorrectedScore(model.outcome_factor, joint_unbiased(model.answers), weights)
         corrected = corrected_fit(score, fit.theta[: model.shown])
         notes, by_moments = list(fit.notes), self.method == "moments"

@@ -94,6 +94,9 @@ class HiddenStates:
         values = [factor.at(theta[block]) for factor, block in zip(self.factors, self.blocks, strict=True)]
         logs = self.known + sum(value.value for value in values)
         top = logs.max(axis=1, keepdims=True)
+        if not np.isfinite(top).all():  # parameters under which a row cannot be: no solver stays there
+            nothing = np.zeros((len(logs), self.size))
+            return RowsLocal(Local(-np.inf, nothing.sum(axis=0), np.eye(self.size)), nothing, np.zeros(logs.shape))
         states = np.exp(logs - top)
         total = states.sum(axis=1, keepdims=True)
         states /= total

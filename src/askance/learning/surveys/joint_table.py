@@ -24,6 +24,7 @@ from askance.learning.surveys.hidden_answers import (
     hidden_answers,
     joint_log_likelihood,
     joint_unbiased,
+    notes_on_reports,
 )
 from askance.learning.surveys.pair_association import Patterns, association, correlation
 from askance.learning.surveys.survey_estimator import SurveyEstimator, kept_profile, opened_profile
@@ -156,7 +157,7 @@ class JointTable(SurveyEstimator):
             for a, b in pairs_of(range(len(answers)), 2)
         }
         self.fit_p_value_ = _fit_of_patterns(answers, found, weights)
-        self.notes_ = tuple(self._notes(unbiased))
+        self.notes_ = (*notes_on_reports(answers, weights), *self._notes(unbiased))
         for note in self.notes_:
             warnings.warn(note, AskanceWarning, stacklevel=4)
         return self
@@ -209,7 +210,8 @@ class JointTable(SurveyEstimator):
             cell = int(unbiased.argmin())
             notes.append(
                 f"Fewer reports point to ({self.parameter_names_[cell]}) than chance alone would give: the unbiased "
-                f"estimate is {unbiased[cell]:.4f}, and was moved to the border."
+                f"estimate is {unbiased[cell]:.4f}, and was moved to the border. Margins moved with it: Prevalence "
+                "estimates a single one."
             )
         if self.fit_p_value_ is not None and self.fit_p_value_ < _UNLIKELY:
             notes.append(

@@ -17,6 +17,8 @@ FAMILIES: tuple[Family, ...] = ("linear", "logistic", "poisson", "ordered")
 
 _LARGEST_LOG = 700.0  # exp of more is infinite
 _MOST_CLASSES = 20  # of an ordered outcome: with more it is a number
+# Of a linear outcome around its line, against its own: a likelihood that gets there has found two values, not a spread.
+LEAST_LOG_SPREAD = -8.0
 _HALF = 0.5  # added to counts of which a logarithm is taken
 
 
@@ -35,6 +37,9 @@ class LinearOutcome:
         return int(self.design.shape[2]) + 1
 
     def at(self, theta: Floats) -> FactorValue:
+        if theta[-1] < LEAST_LOG_SPREAD:  # no law: the solver takes a shorter step
+            flat = np.zeros((*self.design.shape[:2], self.size))
+            return FactorValue(np.full(self.design.shape[:2], -np.inf), flat, lambda _: np.zeros((self.size,) * 2))
         precision = float(np.exp(-2 * theta[-1]))
         left = self.outcome[:, None] - self.design @ theta[:-1]
         value = -0.5 * left**2 * precision - theta[-1] - 0.5 * np.log(2 * np.pi)
