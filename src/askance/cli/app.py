@@ -24,6 +24,7 @@ from askance.cli.ratios import ratios
 from askance.cli.release import release
 from askance.cli.reproduce import reproduce
 from askance.cli.tag import tag
+from askance.cli.verify import verify
 from askance.errors import AskanceError, AskanceWarning
 from askance.printing import one_line
 
@@ -47,7 +48,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "token_normalize_func": canonical_name},
 )
-for command in (demo, privatize, fit, predict, ratios, tag, audit, reproduce):
+for command in (demo, privatize, verify, fit, predict, ratios, tag, audit, reproduce):
     app.command()(command)
 for group in (plan, release, ledger):
     app.add_typer(group)

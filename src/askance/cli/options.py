@@ -45,6 +45,10 @@ _COLUMNS = "The features to use, between commas; all columns if not given."
 Columns = Annotated[str | None, typer.Option("--columns", help=_COLUMNS)]
 BagColumns = Annotated[str | None, typer.Option("--columns", help=_COLUMNS, rich_help_panel=BAGS_PANEL)]
 Epsilon = Annotated[str, typer.Option("--epsilon", metavar="NUMBER", help="The level of privacy of one label.")]
+SignKey = Annotated[
+    Path | None,
+    typer.Option("--sign", metavar="KEY", help="Sign the release with this private key (PEM, Ed25519): see verify."),
+]
 LedgerFile = Annotated[Path, typer.Option("--ledger", help="The budget that is spent: see askance ledger create.")]
 
 _SEED = typer.Option("--seed", min=0, help="Of everything that is drawn at random: the same seed, the same result.")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from askance.cli.options import Engine, Json, Overwrite, Quiet, out_option
+from askance.cli.options import Engine, Json, Overwrite, Quiet, SignKey, out_option
 
 if TYPE_CHECKING:
     from askance.mechanisms.ledger_entries import LedgerEntry
@@ -35,6 +35,7 @@ def privatize(
         typer.Option("--id", metavar="COLUMN", help="With --ledger: who the people are. It is not in the release."),
     ] = None,
     engine: Engine = "local",
+    sign: SignKey = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -50,9 +51,11 @@ def privatize(
     from askance.cli.output import print_json, progress_bar, warn
     from askance.errors import InvalidInput
     from askance.releases.privatizing import privatize_file
+    from askance.releases.signatures import sign_release, signing_key
     from askance.releases.study import Study
 
     plan = Study.read(study)
+    key = None if sign is None else signing_key(sign, out)
     if engine != "local" and rows_per_part is not None:
         raise InvalidInput(
             f"--rows-per-part with --engine {engine}",
@@ -68,6 +71,8 @@ def privatize(
     else:
         done = _privatize_elsewhere(engine, plan, data, out, overwrite)
     paid = _record(ledger, entry, done)
+    if key is not None:
+        sign_release(out, key, done.release.digest)
     clipped = _clipped(plan, done)
     warnings = [*_warnings(plan), *_warnings_on_bounds(done, clipped)]
     warnings += [paid.remark] if paid is not None and paid.remark else []

@@ -5,7 +5,17 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from askance.cli.options import Columns, Epsilon, Json, LedgerFile, Overwrite, between_commas, check_targets, out_option
+from askance.cli.options import (
+    Columns,
+    Epsilon,
+    Json,
+    LedgerFile,
+    Overwrite,
+    SignKey,
+    between_commas,
+    check_targets,
+    out_option,
+)
 
 if TYPE_CHECKING:
     from askance.channels.alphabet import Label
@@ -40,6 +50,7 @@ def mean_operator(
     classes: Annotated[str, typer.Option(help="The labels that there may be, in order, between commas.")] = "-1,1",
     columns: Columns = None,
     intercept: Annotated[bool, typer.Option("--intercept/--no-intercept", help="Release the mean label too.")] = True,
+    sign: SignKey = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
@@ -51,10 +62,12 @@ def mean_operator(
     from askance.files.kinds import FileKind
     from askance.mechanisms.ledger import Ledger
     from askance.releases.mean_operator_release import MeanOperatorRelease, release_mean_operator
+    from askance.releases.signatures import sign_release, signing_key
     from askance.tables.people import PeopleFeatures, read_labels
 
     kind = FileKind.of_format(MeanOperatorRelease.FORMAT)
     check_targets([(out, kind)], overwrite=overwrite, inputs=[labels, features, ledger])
+    key = None if sign is None else signing_key(sign, out)
     book = Ledger(ledger)
     declared = _classes(classes)
     public = PeopleFeatures.read(features, id_column, between_commas(columns, "--columns"), private=label)
@@ -71,6 +84,8 @@ def mean_operator(
         ids=public.ids,
     )
     done.write(out, overwrite=overwrite)
+    if key is not None:
+        sign_release(out, key, done.digest)
     _print(done, "squared error, all values together", book, out, as_json)
 
 
@@ -102,6 +117,7 @@ def counts(
     overlapping: Annotated[
         bool, typer.Option("--overlapping", help="People may be in several bags: the levels of all bags add up.")
     ] = False,
+    sign: SignKey = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:  # fmt: skip
@@ -115,6 +131,7 @@ def counts(
     from askance.files.kinds import FileKind
     from askance.mechanisms.ledger import Ledger
     from askance.releases.counts_release import CountsRelease, release_counts
+    from askance.releases.signatures import sign_release, signing_key
     from askance.tables.counted_people import CountedPeople, count_people, read_count_table
 
     if counted == (label is not None) or (counted and id_column is not None):
@@ -124,6 +141,7 @@ def counts(
         )
     kind = FileKind.of_format(CountsRelease.FORMAT)
     check_targets([(out, kind)], overwrite=overwrite, inputs=[data, ledger])
+    key = None if sign is None else signing_key(sign, out)
     book = Ledger(ledger)
     declared = _classes(classes)
     if label is None:
@@ -142,6 +160,8 @@ def counts(
         people=found.people,
     )
     done.write(out, overwrite=overwrite)
+    if key is not None:
+        sign_release(out, key, done.digest)
     _print(done, "distortion: absolute errors of the proportions, all classes together", book, out, as_json)
 
 

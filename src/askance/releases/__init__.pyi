@@ -31,7 +31,13 @@ from askance.releases.row_reports import RowQuestions as RowQuestions
 from askance.releases.row_reports import RowReports as RowReports
 from askance.releases.row_reports import read_row_reports as read_row_reports
 from askance.releases.row_reports import row_questions as row_questions
+from askance.releases.signatures import Signature as Signature
+from askance.releases.signatures import sign_release as sign_release
+from askance.releases.signatures import signing_key as signing_key
 from askance.releases.study import Study as Study
+from askance.releases.verification import Check as Check
+from askance.releases.verification import Verification as Verification
+from askance.releases.verification import verify_release as verify_release
 from askance.releases.writer import ReleaseWriter as ReleaseWriter
 from askance.releases.writer import put_in_place as put_in_place
 from askance.releases.writer import refuse_existing as refuse_existing

@@ -17,8 +17,11 @@ from askance.files.targets import refuse_another_kind
 from askance.releases import manifest
 from askance.releases.header import Header
 from askance.releases.sealed_parquet import SealingWriter
+from askance.releases.signatures import FORMAT as SIGNATURE
+from askance.releases.signatures import IN_FOLDER
 
-_BESIDE = {manifest.NAME: FileKind.of_format(manifest.FORMAT)}  # what a folder holds besides its parts
+# What a folder holds besides its parts.
+_BESIDE = {manifest.NAME: FileKind.of_format(manifest.FORMAT), IN_FOLDER: FileKind.of_format(SIGNATURE)}
 # To open and read a group takes one or two milliseconds; a thread needs as long to sum so many rows of a few columns.
 ROW_GROUP_ROWS = 1 << 17
 _SMALL_GROUP_BYTES = 1 << 20  # where rows are a byte or two, groups are larger
