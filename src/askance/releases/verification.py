@@ -22,7 +22,7 @@ from askance.releases.sealed_parquet import check_segments, checked_parquet
 from askance.releases.signatures import read_public_key, read_signature
 
 NO_DIGEST = "no digest: written by an earlier version"
-_SAME = 1e-9  # relative: a level that a ledger wrote in decimal digits, and one that was recomputed
+_SAME = 1e-8  # relative: a ledger writes computed levels with nine digits, rounded up
 
 
 @dataclass(frozen=True)
