@@ -101,7 +101,7 @@ def audit_mean_operator(
     noise = sums.size_of(chosen, promise)
     note = "" if chosen != "response" or fit_intercept else "Without an intercept only replays and levels are checked."
     own = () if made is None else _judged(made, _PublicSums(features, len(labels), fit_intercept), codes)
-    trial = ReleaseTrial(sets, chosen != "response", _LEAST_NOISE * noise, note, own)
+    trial = ReleaseTrial(sets, chosen != "response", _LEAST_NOISE * noise, note, own, noise)
     questions, each = trial.questions(draws, float(error_rate))
     return ReleaseAudit(
         what=f"mean operator by {chosen}",

@@ -23,6 +23,8 @@ _SECONDS = 4.0  # of drawing, where nobody says how many releases
 _LEAST, _MOST = 12, 1000  # releases of each data set, then
 _FEWEST = 10  # that a user may ask for
 _TAPES = 4  # of random bytes that are played on all data sets
+_NO_NOISE = 1e-10  # of the scale: sums in doubles are exact to less
+_CONTINUOUS = 1e-3  # of the scale, that rounding is at most where noise is next to continuous
 _ASKS = {
     "law": "Does the noise of all data sets have the law that the guarantee is known by?",
     "neighbouring data sets": "Is the noise the same for data sets that differ in labels?",
@@ -73,6 +75,8 @@ class ReleaseTrial:
         What could not be judged.
     made : tuple of Finding
         What was found about one release that was really made.
+    size : float
+        The scale of noise that is next to continuous; 0 where it is whole numbers, of which zero is one.
     """
 
     sets: Mapping[str, DataSet]
@@ -80,6 +84,7 @@ class ReleaseTrial:
     rounding: float
     note: str = ""
     made: tuple[Finding, ...] = ()
+    size: float = 0.0
 
     def questions(self, draws: Any, error_rate: float) -> tuple[tuple[AuditQuestion, ...], int]:
         """Draw releases and test them; also return how many there were of each data set."""
@@ -95,6 +100,8 @@ class ReleaseTrial:
                 found["neighbouring data sets"] += self._replayed_noise()
             found["leaks"] += self._played_twice()
             drawn, each = self._drawn(None if draws is None else int(draws))
+        if self.added and self.rounding < _CONTINUOUS * self.size:
+            found["leaks"].append(self._without_noise(drawn))
         uniforms: dict[str, list[Uniforms]] = {}
         for name, one in self.sets.items():
             if one.law is not None:
@@ -118,6 +125,13 @@ class ReleaseTrial:
             if draws is None and each >= _LEAST and time.perf_counter() - start > _SECONDS:
                 break
         return {name: np.array(vectors) for name, vectors in drawn.items()}, each
+
+    def _without_noise(self, drawn: Mapping[str, Floats]) -> Finding:
+        """Count releases of which no value has noise: one value has as little by chance once in 10^10 releases."""
+        bare = [int((np.abs(noise).max(axis=1) < _NO_NOISE * self.size).sum()) for noise in drawn.values()]
+        releases, width = sum(map(len, drawn.values())), next(iter(drawn.values())).shape[1]
+        what = f"{sum(bare)} of {releases} releases have no noise"
+        return Finding(what, min(1.0, releases * _NO_NOISE**width) if sum(bare) else 1.0)
 
     def _replayed_noise(self) -> list[Finding]:
         found = []
