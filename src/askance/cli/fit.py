@@ -113,6 +113,33 @@ def fit(
     weight: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="A column of sample weights.", rich_help_panel=_REPORTS)
     ] = None,
+    strata: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="For choices: the column of strata.", rich_help_panel=_REPORTS),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="For choices: the column of primary sampling units.", rich_help_panel=_REPORTS
+        ),
+    ] = None,
+    fpc: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="For choices: the column with the population of each stratum (in clusters, or in people without "
+            "clusters), or the share of it that is in the sample.",
+            rich_help_panel=_REPORTS,
+        ),
+    ] = None,
+    missing: Annotated[
+        Literal["refuse", "drop"] | None,
+        typer.Option(
+            help="Rows that lack a value that the fit needs: refuse them (the default), or leave them out and say how "
+            "many. The sample's columns and this are as the study says, if not given.",
+            rich_help_panel=_REPORTS,
+        ),
+    ] = None,
     engine: Engine = "local",
     family: Annotated[
         Literal["linear", "logistic", "poisson", "ordered"],
@@ -255,6 +282,7 @@ def fit(
     else:
         request = FitRequest.of(
             question=question, formula=formula, unknowns=unknown or (), label=label, weight=weight,
+            strata=strata, cluster=cluster, fpc=fpc, missing=missing,
             method=ANSWERS.method(method), ridge=strength, penalty=penalty, intervals=intervals,
             covariance=covariance, level=level,
         )  # fmt: skip

@@ -55,11 +55,13 @@ ANSWERS = Kind(
     "a question with choices",
     (
         *("study", "question", "formula", "unknown", "method", "ridge", "penalty", "intervals", "covariance", "level"),
-        *("weight", "engine"),
+        *("weight", "strata", "cluster", "fpc", "missing", "engine"),
     ),
     ("marginal", "moments"),
 )
-NUMBERS = Kind("a question that hides numbers", ("study", "question", "formula", "ridge", "level", "weight", "engine"))
+NUMBERS = Kind(
+    "a question that hides numbers", ("study", "question", "formula", "ridge", "level", "weight", "missing", "engine")
+)
 _CLASSIFY = "Classify rows with: askance predict {model} ROWS"
 RECORDS = Kind("a question that hides features", ("study", "question", "label", "ridge", "level"), use=_CLASSIFY)
 TOTALS = Kind("a mean operator", ("features", "id_column", "loss", "ridge", "level"), use=_CLASSIFY)

@@ -1,9 +1,14 @@
 from askance.releases.any_release import AnyRelease as AnyRelease
+from askance.releases.complete_rows import MissingValues as MissingValues
+from askance.releases.complete_rows import check_way as check_way
+from askance.releases.complete_rows import complete_release as complete_release
+from askance.releases.complete_rows import complete_table as complete_table
 from askance.releases.counts_release import CountsRelease as CountsRelease
 from askance.releases.counts_release import release_counts as release_counts
 from askance.releases.counts_release import simulate_counts_release as simulate_counts_release
 from askance.releases.declarations import Covariate as Covariate
 from askance.releases.declarations import Question as Question
+from askance.releases.declarations import Sample as Sample
 from askance.releases.declared_columns import conform_columns as conform_columns
 from askance.releases.header import Header as Header
 from askance.releases.header import whole_person as whole_person

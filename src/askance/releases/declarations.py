@@ -188,6 +188,50 @@ class Covariate:
         return {"name": self.name, "type": self.type, "levels": levels, "missing": self.missing}
 
 
+@dataclass(frozen=True)
+class Sample:
+    """How people came into the sample: columns of covariates that say so.
+
+    Parameters
+    ----------
+    weight : str, optional
+        Sampling weights.
+    strata, cluster : str, optional
+        The stratum and the primary sampling unit of each row.
+    fpc : str, optional
+        The population of the stratum, in units that are sampled, or the share of it that is in the sample.
+    missing : "refuse" or "drop", optional
+        What is done with rows that lack something that a fit needs.
+    """
+
+    weight: str | None = None
+    strata: str | None = None
+    cluster: str | None = None
+    fpc: str | None = None
+    missing: str | None = None
+
+    def to_dict(self) -> dict[str, str]:
+        """Return a JSON-able mapping of what is declared."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+    def check(self, covariates: "Sequence[Covariate]") -> None:
+        """Refuse columns that are not published."""
+        declared = [covariate.name for covariate in covariates]
+        for use in ("weight", "strata", "cluster", "fpc"):
+            column = getattr(self, use)
+            if column is not None and column not in declared:
+                raise InvalidInput(
+                    f"the sample has {use} = {column!r}, which is no covariate",
+                    f"one of {', '.join(declared)}" if declared else "a covariate",
+                    f"Declare [covariates.{column}]: who analyses a release needs the column.",
+                )
+        if self.missing not in (None, "refuse", "drop"):
+            raise InvalidInput(f"the sample has missing = {self.missing!r}", '"refuse" or "drop"')
+
+
+SIMPLE_SAMPLE = Sample()  # people drawn one by one, all with the same chance
+
+
 def check_names(questions: Sequence[Question], covariates: Sequence[Covariate]) -> None:
     """Refuse two uses of one column; only a design column may serve several questions."""
     designs = dict.fromkeys(question.design_column for question in questions if question.design_column)

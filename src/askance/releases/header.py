@@ -17,9 +17,10 @@ from askance import __version__
 from askance.channels.guarantee import HOWEVER_FAR_APART, Guarantee, proof_page
 from askance.channels.specs import channel_from_spec
 from askance.errors import InvalidInput, ReleaseError
+from askance.releases.declarations import SIMPLE_SAMPLE, check_names
 from askance.releases.declarations import Covariate as Covariate
 from askance.releases.declarations import Question as Question
-from askance.releases.declarations import check_names
+from askance.releases.declarations import Sample as Sample
 from askance.releases.restated import check_restated, once_each
 from askance.tables.data_files import METADATA_KEY
 
@@ -63,6 +64,8 @@ class Header:
         The study's short and long name.
     askance : str
         The version that wrote the release.
+    sample : Sample
+        How people came into the sample.
     sealed : bool
         Whether the file that it is in has a seal, by which it notices that a bit has changed.
     """
@@ -76,12 +79,14 @@ class Header:
     title: str = ""
     askance: str = __version__
     sealed: bool = field(default=False, compare=False)
+    sample: Sample = SIMPLE_SAMPLE
 
     def __post_init__(self) -> None:
         vars(self).update(questions=tuple(self.questions), covariates=tuple(self.covariates))
         if not self.questions:
             raise InvalidInput("no questions", "at least one")
         check_names(self.questions, self.covariates)
+        self.sample.check(self.covariates)
 
     @cached_property
     def guarantee(self) -> Guarantee:
@@ -161,7 +166,7 @@ class Header:
             "questions": {question.name: question.to_dict() for question in self.questions},
             "covariates": [covariate.to_dict() for covariate in self.covariates],
             "guarantee": self.guarantee.to_dict() | {"composition": _COMPOSITION},
-        }
+        } | ({"sample": self.sample.to_dict()} if self.sample.to_dict() else {})
 
     def to_metadata(self, *, sealed: bool = False) -> dict[bytes, bytes]:
         """Return the Parquet key-value metadata that holds this header, for a file that will be sealed or not."""
@@ -211,7 +216,8 @@ class Header:
             for c in fields["covariates"]
         ]
         sealed = _SEALED in fields
-        header = cls(tuple(questions), tuple(covariates), fields["study"], fields["title"], fields["askance"], sealed)
+        about = (fields["study"], fields["title"], fields["askance"], sealed)
+        header = cls(tuple(questions), tuple(covariates), *about, Sample(**fields.get("sample", {})))
         _check_promise(Guarantee.from_dict(fields["guarantee"]), header.guarantee, "whole person")
         if sealed:
             check_restated(dict(fields), header.to_dict() | {_SEALED: True})

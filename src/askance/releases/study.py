@@ -14,7 +14,7 @@ from typing import Any
 
 from askance.channels.guarantee import Guarantee
 from askance.errors import InvalidInput
-from askance.releases.declarations import Covariate, Question
+from askance.releases.declarations import SIMPLE_SAMPLE, Covariate, Question, Sample
 from askance.releases.header import Header
 from askance.releases.study_file import parse_study
 
@@ -60,6 +60,8 @@ class Study:
     questions : tuple of Question
     covariates : tuple of Covariate
     name, title : str
+    sample : Sample
+        How people came into the sample.
 
     Examples
     --------
@@ -79,6 +81,7 @@ class Study:
     covariates: tuple[Covariate, ...] = ()
     name: str = ""
     title: str = ""
+    sample: Sample = SIMPLE_SAMPLE
 
     def __post_init__(self) -> None:
         self.header()  # refuses a study without questions, or with a column declared twice
@@ -123,7 +126,7 @@ class Study:
 
     @cached_property
     def _header(self) -> Header:
-        return Header(self.questions, self.covariates, self.name, self.title)
+        return Header(self.questions, self.covariates, self.name, self.title, sample=self.sample)
 
     def to_toml(self) -> str:
         """Return the text of a study file that reads back as this study."""
@@ -134,6 +137,8 @@ class Study:
             lines += ["", f"[covariates.{_key(covariate.name)}]", f"type = {_toml(covariate.type)}"]
             lines += [f"levels = {_toml(covariate.levels)}"] if covariate.levels is not None else []
             lines += ["missing = true"] if covariate.missing else []
+        if self.sample.to_dict():
+            lines += ["", "[sample]", *_lines(self.sample.to_dict())]
         return "\n".join(lines) + "\n"
 
 

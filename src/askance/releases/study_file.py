@@ -19,7 +19,7 @@ from askance.channels.rows.private_row import PrivateRow
 from askance.channels.specs import FEATURE_CHANNELS, FINITE_CHANNELS, channel_from_spec
 from askance.channels.value import ChannelValue
 from askance.errors import InvalidInput
-from askance.releases.declarations import COVARIATE_TYPES, Covariate, Question, check_names
+from askance.releases.declarations import COVARIATE_TYPES, Covariate, Question, Sample, check_names
 
 _DESIGNS = {channel.kind: channel for channel in FINITE_CHANNELS}
 _OF_ATTRIBUTES: tuple[type[ChannelValue], ...] = (*FEATURE_CHANNELS, *FINITE_CHANNELS)
@@ -40,7 +40,7 @@ def parse_study(text: str, source: str) -> dict[str, Any]:
             raise InvalidInput(f"{source} cannot be read: {type(error).__name__}", "a study file (TOML)") from None
         raise InvalidInput(f"{source} is not valid TOML: {error}") from None
     top = _Place(tables, source)
-    top.only("study", "questions", "covariates")
+    top.only("study", "questions", "covariates", "sample")
     about = top.table("study", {})
     about.only("name", "title")
     questions = top.table("questions", {}).tables()
@@ -55,8 +55,13 @@ def parse_study(text: str, source: str) -> dict[str, Any]:
         "questions": tuple(_question(name, place) for name, place in questions),
         "covariates": tuple(_covariate(name, place) for name, place in top.table("covariates", {}).tables()),
     }
+    sample = top.table("sample", {})
+    sample.only("weight", "strata", "cluster", "fpc", "missing")
+    parsed["sample"] = Sample(**{key: sample.get(key, str) for key in sample.values})
     with _at(source):
         check_names(parsed["questions"], parsed["covariates"])
+    with _at(sample):
+        parsed["sample"].check(parsed["covariates"])
     return parsed
 
 

@@ -105,6 +105,8 @@ class Diagnostics:
     log_likelihood: float | None = None
     standard_errors: str | None = None
     design_test: str | None = None
+    sample: str | None = None
+    design_effect: float | None = None
     penalty: str | None = None
     intervals: str | None = None
 
@@ -113,6 +115,9 @@ class Diagnostics:
         lines = [("Reports", f"{self.reports:,}")]
         if self.weight_column:
             lines += [("Weighted by", self.weight_column)]
+        if self.sample:
+            effect = "" if self.design_effect is None else f"; design effect of the shares {self.design_effect:.2f}"
+            lines += [("Sample", f"{self.sample}{effect}")]
         if self.worth is not None:
             share = self.worth / self.reports
             lines += [("Worth", f"about {self.worth:,.0f} directly asked people ({100 * share:.0f}% of the reports)")]

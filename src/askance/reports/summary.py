@@ -73,6 +73,10 @@ class Summary:
     def __getitem__(self, column: str) -> Any:
         return self.to_frame()[column]
 
+    def fact(self, name: str) -> str | None:
+        """Return a fact by its name, or None."""
+        return dict(self.facts).get(name)
+
     @property
     def all_facts(self) -> tuple[tuple[str, str], ...]:
         """The facts, and privacy after them."""

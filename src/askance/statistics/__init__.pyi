@@ -6,6 +6,10 @@ from askance.statistics.features import FeatureMoments as FeatureMoments
 from askance.statistics.frequencies import ReportCounts as ReportCounts
 from askance.statistics.frequencies import ReportFrequencies as ReportFrequencies
 from askance.statistics.frequencies import counted as counted
+from askance.statistics.grouped_scores import GroupCounts as GroupCounts
+from askance.statistics.grouped_scores import GroupedReports as GroupedReports
+from askance.statistics.grouped_scores import GroupedScores as GroupedScores
+from askance.statistics.grouped_scores import GroupSums as GroupSums
 from askance.statistics.joint_score import JointScore as JointScore
 from askance.statistics.levels import ColumnLevels as ColumnLevels
 from askance.statistics.row_blocks import BLOCK_ROWS as BLOCK_ROWS

@@ -25,6 +25,8 @@ from askance.workflows.report_files import OpenReports
 from askance.workflows.unknown_numbers import known_question, unknown_summary
 
 _STANDARD_ERRORS = {
+    "cluster (CR2)": "between clusters (CR2, Bell and McCaffrey's degrees of freedom)",
+    "stratified": "within strata",
     "information": "from the observed information",
     "sandwich": "sandwich (robust to a wrong model)",
 }
@@ -43,12 +45,18 @@ def analyse_answers(opened: OpenReports, engine: str | Engine = "local", command
     """
     request, release, asked = opened.request, opened.release, opened.asked
     formula, weight = request.formula, request.weight
+    sampled: dict[str, Any] = {
+        "weight": weight,
+        "strata": request.strata,
+        "cluster": request.cluster,
+        "fpc": request.fpc,
+    }
     checked_columns(release, [weight] if weight else [])
     attenuated = notes_on_hidden_covariates(opened)
     runs = engine_from(engine)
 
     def proportions(source: Release) -> Prevalence:
-        return Prevalence(method=request.method).fit_release(source, runs, question=asked.name, weight=weight)
+        return Prevalence(method=request.method).fit_release(source, runs, question=asked.name, **sampled)
 
     def regression(source: Release) -> IndirectClassifier:
         own = request.unknown_formulas if source is release else None
@@ -60,13 +68,13 @@ def analyse_answers(opened: OpenReports, engine: str | Engine = "local", command
             covariance=request.covariance,
             unknowns=own,
         )
-        return model.fit_release(source, runs, question=asked.name, formula=formula, weight=weight)
+        return model.fit_release(source, runs, question=asked.name, formula=formula, **sampled)
 
     def naively(source: Release) -> IndirectClassifier:
         # Answers that were never hidden may be separated where those behind them are not.
         ridge = request.ridge or "auto"
         model = IndirectClassifier(method=request.method, ridge=ridge, penalty=request.penalty, intervals="wald")
-        return model.fit_release(source, runs, question=asked.name, formula=formula, weight=weight)
+        return model.fit_release(source, runs, question=asked.name, formula=formula, **sampled)
 
     with warnings.catch_warnings():
         # The report carries them as notes; those of the naive analysis concern nobody.
@@ -184,6 +192,8 @@ def _diagnostics(
         worth=direct / spread if direct > 0 and spread > 0 else None,
         check=check,
         method=fitted.method,
+        sample=fitted.summary().fact("sample"),
+        design_effect=max(effects) if (effects := getattr(fitted, "design_effects_", ())) else None,
         design_test=test.sentence if (test := getattr(fitted, "design_test_", None)) else None,
     )
     if model is None:

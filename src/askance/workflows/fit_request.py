@@ -1,11 +1,12 @@
 """What is to be learned from reports, and how: read from options once, and known from there on."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from askance.errors import InvalidInput
 from askance.learning.face.formula import Formula
+from askance.releases.declarations import Sample
 from askance.releases.header import Header, Question
 
 
@@ -25,6 +26,11 @@ class FitRequest:
         For hidden features: the question about their label, if there are several with choices.
     weight : str, optional
         A column of sample weights.
+    strata, cluster, fpc : str, optional
+        Columns with the stratum and the primary sampling unit of each row, and the population of its stratum. These
+        and the weight are as the study declares them, if not given.
+    missing : "refuse" or "drop", optional
+        Whether rows that lack something are refused (the default) or left out, and counted.
     unknowns : tuple of Formula
         What unknown numbers of the designs depend on, such as ``"cheaters ~ age"``; those without one are the same for
         everybody.
@@ -43,6 +49,10 @@ class FitRequest:
     formula: Formula | None = None
     label: str | None = None
     weight: str | None = None
+    strata: str | None = None
+    cluster: str | None = None
+    fpc: str | None = None
+    missing: str | None = None
     unknowns: tuple[Formula, ...] = ()
     method: str = "marginal"
     ridge: str | float = "auto"
@@ -72,10 +82,24 @@ class FitRequest:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that the fit reads besides the question: those of the formula, and the weights."""
+        """The columns that the fit reads besides the question: those of the formula, and those of the sample."""
         right = () if self.formula is None else self.formula.columns
         unknown = [column for formula in self.unknowns for column in formula.columns]
-        return tuple(dict.fromkeys([*right, *unknown, *([self.weight] if self.weight else [])]))
+        sample = [name for name in (self.weight, self.strata, self.cluster, self.fpc) if name]
+        return tuple(dict.fromkeys([*right, *unknown, *sample]))
+
+    def needed(self, asked: Question) -> tuple[str, ...]:
+        """All columns that a row must have: those of the question too."""
+        own = [asked.name, *([asked.design_column] if asked.design_column else [])]
+        return tuple(dict.fromkeys([*own, *self.columns]))
+
+    def of_sample(self, sample: Sample) -> "FitRequest":
+        """Return the request with what a study says about the sample where it says nothing itself."""
+        said: dict[str, Any] = {name: value for name, value in sample.to_dict().items() if getattr(self, name) is None}
+        asked = replace(self, **said) if said else self
+        # An empty name says that there is no such column, whatever the study says.
+        named: dict[str, Any] = {name: getattr(asked, name) or None for name in ("weight", "strata", "cluster", "fpc")}
+        return replace(asked, **named)
 
     def asked(self, header: Header) -> Question:
         """Return the question that is meant: named, left of the formula's ~, or the only one there is.

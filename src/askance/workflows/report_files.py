@@ -9,6 +9,8 @@ from askance import __version__
 from askance.channels.guarantee import Guarantee
 from askance.errors import InvalidInput
 from askance.files.location import Location, StrPath
+from askance.releases.complete_rows import MissingValues, complete_release, complete_table
+from askance.releases.declarations import Sample
 from askance.releases.header import Header, Question
 from askance.releases.reading import open_release
 from askance.releases.release import Release
@@ -27,6 +29,8 @@ class OpenReports:
     release : Release
     asked : Question
         The question that the request is about.
+    missing : MissingValues, optional
+        What rows that were left out had lacked.
     whole_person : Guarantee
         The privacy of all answers of one person, also of those that the release does not hold.
     """
@@ -35,15 +39,24 @@ class OpenReports:
     release: Release
     asked: Question
     whole_person: Guarantee
+    missing: MissingValues | None = None
 
     @classmethod
     def of(cls, release: Release, request: FitRequest, whole_person: Guarantee | None = None) -> "OpenReports":
         """Find the question of a release that a request is about."""
-        return cls(request, release, request.asked(release.header), whole_person or release.header.guarantee)
+        request = request.of_sample(release.header.sample)
+        asked = request.asked(release.header)
+        missing = None
+        if request.missing == "drop":
+            release, missing = complete_release(release, request.needed(asked))
+        return cls(request, release, asked, whole_person or release.header.guarantee, missing)
 
     def about(self, notes: Iterable[str], command: str) -> dict[str, Any]:
         """Return what every report about the question says."""
-        header, asked = self.release.header, self.asked
+        header, asked, request = self.release.header, self.asked, self.request
+        first = [said] if (said := self.missing.sentence() if self.missing else "") else []
+        if (request.strata or request.cluster or request.fpc) and (asked.hides_numbers or asked.hides_features):
+            first.append("Strata, clusters and fpc are for answers out of a list: standard errors here ignore them.")
         return {
             "study": header.study,
             "title": header.title,
@@ -51,7 +64,7 @@ class OpenReports:
             "text": asked.text,
             "guarantee": asked.guarantee,
             "whole_person": self.whole_person,
-            "notes": tuple(notes),
+            "notes": (*first, *notes),
             "command": command,
             "version": __version__,
         }
@@ -116,11 +129,17 @@ def _of_study(release: Release, study: Study | None) -> Release:
 
 
 def _collected(data: Data, study: Header, request: FitRequest) -> OpenReports:
+    request = request.of_sample(study.sample)
     asked = request.asked(study)
     _refuse_packed(asked, data.path)
     header = _narrowed(study, asked, request, [name for file in data.files for name in file.columns])
-    release = Release.from_table(data.read(header.schema.names), header)
-    return OpenReports(request, release, asked, study.guarantee)
+    table, missing = data.read(header.schema.names), None
+    if request.missing == "drop":
+        labels = {asked.name: asked.report_labels} | {one.name: one.levels or () for one in header.covariates}
+        table, missing = complete_table(table, request.needed(asked), labels)
+        if not table.num_rows:
+            raise InvalidInput(f"no row of {data.path} has everything: {missing.sentence()}", "complete rows")
+    return OpenReports(request, Release.from_table(table, header), asked, study.guarantee, missing)
 
 
 def _refuse_packed(asked: Question, place: Path) -> None:
@@ -148,4 +167,5 @@ def _narrowed(header: Header, question: Question, request: FitRequest, found: Se
                 if name in found
                 else "",
             )
-    return replace(header, questions=(question,), covariates=tuple(declared[name] for name in needed))
+    kept = tuple(declared[name] for name in needed)
+    return replace(header, questions=(question,), covariates=kept, sample=Sample())

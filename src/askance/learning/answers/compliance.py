@@ -49,7 +49,7 @@ class DesignTest:
     @classmethod
     def of(cls, channel: LabelChannel, counts: ReportCounts, design_effect: float = 1.0) -> "DesignTest":
         """Test counts of reports, each block of one design by itself; clusters make them worth fewer reports."""
-        blocks = [_Block(*block, counts, design_effect) for block in _designs(channel)]
+        blocks = [_Block(*block, counts, design_effect) for block in designs_of(channel)]
         used = [block for block in blocks if block.size > 0]
         tests = max(sum(len(block.shares) - 1 for block in used), 1)
         worst = min(used, key=lambda block: block.p_value)
@@ -91,7 +91,8 @@ def _unbiased(channel: LabelChannel, counts: ReportCounts) -> list[str]:
     return [f"The unbiased estimate of {channel.classes[shown]!r} is {shares[shown]:.1%}."]
 
 
-def _designs(channel: Any) -> list[tuple[str, Any, slice]]:
+def designs_of(channel: Any) -> list[tuple[str, Any, slice]]:
+    """Return name, channel and report codes of each design of a channel; of most there is one, without a name."""
     designs = getattr(channel, "designs", {"": channel})
     ends = np.cumsum([0, *(len(design.matrix) for design in designs.values())]).tolist()
     return [(name, design, slice(*ends[i : i + 2])) for i, (name, design) in enumerate(designs.items())]

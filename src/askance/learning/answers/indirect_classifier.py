@@ -19,7 +19,8 @@ from askance.engines.local.engine import LocalEngine
 from askance.engines.sources import ArraySource, RecordSource
 from askance.errors import AskanceWarning, InvalidInput
 from askance.learning.answers.compliance import NOT_TESTED, DesignTest, design_lines
-from askance.learning.answers.interval_table import interval_fact, with_intervals
+from askance.learning.answers.interval_table import interval_fact, sample_facts, with_intervals
+from askance.learning.answers.sampling_design import SampleColumns, SampledUnits, sampled_arrays
 from askance.learning.answers.softmax_fit import SoftmaxFit, fit_softmax
 from askance.learning.answers.softmax_problem import SoftmaxProblem
 from askance.learning.answers.unknown_estimators import (
@@ -100,6 +101,9 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
         "profile", "wald" or "none" for each of ``parameters_``.
     profiles_ : tuple
         The profile likelihood of each, where its interval is made of it.
+    degrees_, design_effects_ : tuples
+        With clusters: degrees of freedom of each of ``parameters_``; with any design of the sample: how many times its
+        variance is that of as many people drawn one by one.
     classes_, n_iter_, n_reports_, log_likelihood_, ridge_, converged_, notes_
     unknowns_ : dict
         With unknown numbers in the channel: their estimates by name; of those with covariates, at the mean of these.
@@ -120,6 +124,8 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
     ----------
     Raghunathan, Frostig, Duchi & Liang (2016), sections 2 and 3.
     """
+
+    _knows_samples = True
 
     def __init__(
         self,
@@ -150,7 +156,17 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
 
     # -- fitting -------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, design: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        design: Any = None,
+        *,
+        strata: Any = None,
+        cluster: Any = None,
+        fpc: Any = None,
+    ) -> Self:
         """Fit to features and reports.
 
         Parameters
@@ -160,21 +176,30 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
         sample_weight : n, optional
         design : n names, optional
             The design that each row was asked under, when the channel has several.
+        strata, cluster : n names or numbers, optional
+            The stratum and the primary sampling unit of each row. Standard errors are then linearised, with CR2 and
+            Bell and McCaffrey's degrees of freedom for clusters.
+        fpc : n numbers, optional
+            The population of each row's stratum, in units that are sampled (clusters, or people without clusters), or
+            the share of it that is in the sample.
         """
         self._check_parameters()
         if self.base_estimator is not None:
+            if any(value is not None for value in (strata, cluster, fpc)):
+                raise InvalidInput("strata, clusters or fpc with a base_estimator", "base_estimator=None")
             return self._fit_base(X, y, sample_weight, design)
         if y is None:
             validate_data(self, X, y)  # raises scikit-learn's own message
         X = validate_data(self, X, dtype=np.float64, order="C")
         channel, codes = self._encode(y, design, X.shape[0])
         weights = checked_weights(sample_weight, X)
-        source = ArraySource(Records(X, codes, weights))
+        records = Records(X, codes, weights)
+        source, sample = ArraySource(records), sampled_arrays(records, strata, cluster, fpc)
         names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(X.shape[1])])
         weighted = weights is not None
         names = list(map(str, names))
         places = chosen_columns(checked_unknowns(self.unknowns, channel), names)
-        return self._fit_source(source, channel, LocalEngine(), names, self.fit_intercept, weighted, places)
+        return self._fit_source(source, channel, LocalEngine(), names, self.fit_intercept, weighted, places, sample)
 
     def _fit_releases(self, releases: Sequence[Release], terms: RegressionTerms, engine: Engine) -> Self:
         (release,) = releases
@@ -183,12 +208,14 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
         refuse_other_channel(as_channel(self.channel), channel)
         reader = terms.reader(release, engine)
         joined, places = joined_reader(reader, checked_unknowns(self.unknowns, channel), release, engine)
-        source = engine.cache(records_of(release, asked, joined, terms.weight))
+        rows = records_of(release, asked, joined, terms.weight)
+        sample = SampleColumns(terms.strata, terms.cluster, terms.fpc).sampled(release, rows, engine)
+        source = engine.cache(rows)
         self.feature_names_in_ = np.array(reader.names, dtype=object)
         self.n_features_in_ = len(reader.names)
         intercept = reader.intercept and self.fit_intercept
         weighted = terms.weight is not None
-        return self._fit_source(source, channel, engine, list(joined.names), intercept, weighted, places)
+        return self._fit_source(source, channel, engine, list(joined.names), intercept, weighted, places, sample)
 
     def _fit_source(
         self,
@@ -199,15 +226,21 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
         intercept: bool,
         weighted: bool,
         unknown_columns: Mapping[str, Sequence[int]],
+        sample: SampledUnits | None = None,
     ) -> Self:
         forget_unknowns(self)
+        if has_unknowns(channel) and sample is not None:
+            raise InvalidInput("strata, clusters or fpc with unknown numbers in the channel", "a simple random sample")
         if not has_unknowns(channel):
             refuse_indistinguishable(channel.matrix, channel.classes)
         else:
             fit_regression(self, source, channel, engine, names, intercept, weighted, unknown_columns)
             return self
         method: Any = self.method
-        robust = self.covariance == "sandwich" or method == "moments" or (self.covariance == "auto" and weighted)
+        if sample is not None and self.covariance == "information":
+            raise InvalidInput("covariance='information' with strata, clusters or fpc", "'auto' or 'sandwich'")
+        robust = self.covariance == "sandwich" or method == "moments" or sample is not None
+        robust = robust or (self.covariance == "auto" and weighted)
         problem = SoftmaxProblem(
             channel,
             method,
@@ -219,7 +252,10 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
             self.intervals,
             robust,
         )
-        self._keep(fit_softmax(problem, source, engine), problem)
+        self._keep(fit_softmax(problem, source, engine, sample), problem)
+        if sample is not None:
+            self.covariance_kind_ = "cluster (CR2)" if sample.clustered else "stratified"
+            self.sample_ = sample.describe()
         return self
 
     def _keep(self, fit: SoftmaxFit, problem: SoftmaxProblem) -> None:
@@ -239,6 +275,8 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
         self.penalty_ = fit.penalty
         self.intervals_ = fit.intervals
         self.profiles_ = fit.profiles
+        self.degrees_, self.design_effects_ = fit.degrees, fit.design_effects
+        self.sample_ = ""
         self.n_reports_ = fit.reports.rows
         self.n_iter_ = fit.iterations
         self.converged_ = fit.converged
@@ -370,6 +408,7 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
         }
         penalised = [("penalty", words[self.penalty_])] if self.penalty_ in words else []
         intervals = interval_fact(self.parameter_names_, self.intervals_)
+        intervals += sample_facts(self.sample_, self.parameter_names_, self.degrees_, self.design_effects_)
         wald = summarise(
             title,
             self.parameter_names_,
@@ -380,7 +419,7 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
             self.notes_,
             self.privacy_statement_,
         )
-        table = with_intervals(wald, self.intervals_, self.profiles_)
+        table = with_intervals(wald, self.intervals_, self.profiles_, self.degrees_)
         return replace(table, **design_lines(table, self.design_test_))
 
     def fill_in(self) -> None:
@@ -390,6 +429,8 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
             self.penalty_, self.intervals_, self.profiles_ = "ridge" if self.ridge_ else "none", (), ()
         if not hasattr(self, "design_test_"):
             self.design_test_ = NOT_TESTED
+        if not hasattr(self, "sample_"):
+            self.sample_, self.degrees_, self.design_effects_ = "", (), ()
 
 
 def as_channel(channel: Any) -> Any:

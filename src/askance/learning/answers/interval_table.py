@@ -26,9 +26,15 @@ def with_intervals(
     degrees : sequence of float, optional
         Degrees of freedom of each row.
     """
+    from scipy.special import stdtr, stdtrit
+
     values = summary.values.copy()
     for row, kind in enumerate(kinds):
         if kind == "wald":
+            if degrees and np.isfinite(degrees[row]):
+                estimate, error, z = values[row, :3]
+                reach = stdtrit(degrees[row], 0.5 + summary.level / 2) * error
+                values[row, 3:] = 2 * stdtr(degrees[row], -abs(z)), estimate - reach, estimate + reach
             continue
         # A penalised estimate over its standard error is no z: its errors are not normal about the truth.
         values[row, 2:6] = np.nan
@@ -38,6 +44,22 @@ def with_intervals(
             values[row, 3] = profile.p_value(df)
             values[row, 4:6] = profile.interval(summary.level, df)
     return replace(summary, values=values)
+
+
+def sample_facts(
+    sample: str, names: Sequence[str], degrees: Sequence[float], effects: Sequence[float]
+) -> list[tuple[str, str]]:
+    """Say what the sample is made of, and what that does to the estimates."""
+    if not sample:
+        return []
+    facts = [("sample", sample)]
+    if degrees:
+        facts.append(("degrees of freedom", _each(names, degrees)))
+    return [*facts, ("design effects", _each(names, effects))]
+
+
+def _each(names: Sequence[str], values: Sequence[float]) -> str:
+    return ", ".join(f"{name} {value:.3g}" for name, value in zip(names, values, strict=True) if np.isfinite(value))
 
 
 def interval_fact(names: Sequence[str], kinds: Sequence[str]) -> list[tuple[str, str]]:

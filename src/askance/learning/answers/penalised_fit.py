@@ -145,7 +145,7 @@ class StandardisedFit:
         sums = task.engine.reduce(
             task.statistic((embedding @ u).reshape(task.zero().shape), with_outer=True), task.source
         )
-        outer = sums.outer if sums.outer is not None else np.zeros_like(sums.information)
+        outer, _ = task.meat((embedding @ u).reshape(task.zero().shape), sums)
         information = unit * embedding.T @ sums.information @ embedding
         penalised = (
             information + unit * embedding.T @ task.asked_penalty() @ embedding + self.penalty(kind)(u).information

@@ -16,6 +16,14 @@ from askance.engines.sources import ArraySource
 from askance.errors import AskanceWarning, InvalidInput, NotAvailable, Unidentifiable
 from askance.learning.answers.compliance import NOT_TESTED, DesignTest, design_lines
 from askance.learning.answers.indirect_classifier import as_channel
+from askance.learning.answers.interval_table import sample_facts, with_intervals
+from askance.learning.answers.sampling_design import SampleColumns, SampledUnits, sampled_arrays
+from askance.learning.answers.share_covariance import (
+    Influence,
+    likelihood_influence,
+    moment_influence,
+    sampled_shares,
+)
 from askance.learning.answers.unknown_estimators import (
     channel_at_estimate,
     fit_shares,
@@ -77,8 +85,21 @@ class Prevalence(Estimator):
         self.channel = channel
         self.method = method
 
-    def fit(self, reports: Any, y: Any = None, sample_weight: Any = None, design: Any = None) -> Self:
-        """Fit to reports; ``y`` is ignored and there for scikit-learn only."""
+    def fit(
+        self,
+        reports: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        design: Any = None,
+        *,
+        strata: Any = None,
+        cluster: Any = None,
+        fpc: Any = None,
+    ) -> Self:
+        """Fit to reports; ``y`` is ignored and there for scikit-learn only.
+
+        Strata, clusters and the size of the population are as for :meth:`IndirectClassifier.fit`.
+        """
         channel = as_channel(self.channel)
         if channel is None:
             raise InvalidInput("no channel", "how the answers were hidden, such as Prevalence(Warner(0.8))")
@@ -86,10 +107,19 @@ class Prevalence(Estimator):
         rows = np.empty((len(codes), 0))
         weights = checked_weights(sample_weight, rows)
         records = Records(rows, codes, weights)
-        return self._fit_source(ArraySource(records), channel, LocalEngine(), weights is not None)
+        sample = sampled_arrays(records, strata, cluster, fpc)
+        return self._fit_source(ArraySource(records), channel, LocalEngine(), weights is not None, sample)
 
     def fit_release(
-        self, release: Any, engine: str | Engine = "local", *, question: str | None = None, weight: str | None = None
+        self,
+        release: Any,
+        engine: str | Engine = "local",
+        *,
+        question: str | None = None,
+        weight: str | None = None,
+        strata: str | None = None,
+        cluster: str | None = None,
+        fpc: str | None = None,
     ) -> Self:
         """Fit to a release, which knows its own channel; the data may be larger than memory.
 
@@ -101,41 +131,62 @@ class Prevalence(Estimator):
         question : str, optional
             Which question, if the release has several.
         weight : name of a column of sample weights, optional
+        strata, cluster, fpc : names of columns, optional
+            The stratum and the primary sampling unit of each row, and the population of its stratum.
         """
         release = open_release(release, Release)
         asked = release.question(question)
         refuse_other_channel(as_channel(self.channel), asked.label_channel)
         source = records_of(release, asked, NumericColumns(()), weight)
         with running(engine) as where:
-            return self._fit_source(source, asked.label_channel, where, weight is not None)
+            sample = SampleColumns(strata, cluster, fpc).sampled(release, source, where)
+            return self._fit_source(source, asked.label_channel, where, weight is not None, sample)
 
-    def _fit_source(self, source: Any, channel: LabelChannel, engine: Engine, weighted: bool) -> Self:
+    def _fit_source(
+        self,
+        source: Any,
+        channel: LabelChannel,
+        engine: Engine,
+        weighted: bool,
+        sample: SampledUnits | None = None,
+    ) -> Self:
         if self.method not in ("marginal", "moments"):
             raise InvalidInput(f"method={self.method!r}", "'marginal' or 'moments'")
         forget_unknowns(self)
         if has_unknowns(channel):
+            if sample is not None:
+                raise InvalidInput("strata, clusters or fpc with unknown numbers in the channel", "a simple sample")
             fit_shares(self, source, channel, engine, weighted)
             return self
         counts = engine.reduce(ReportFrequencies(channel.matrix.shape[0]), source)
         if not counts.weight.sum() > 0:
             raise InvalidInput(f"{counts.rows} reports of total weight 0", "at least one report")
-        self.unbiased_, moment_covariance = self._unbiased(channel, counts)
+        self.unbiased_, moments = self._unbiased(channel, counts)
         outside = bool(self.unbiased_.min() < -_ROUNDING)
+        likelihood = None
         if self.method == "moments":
-            self.proportions_, self.covariance_ = project_to_simplex(self.unbiased_), moment_covariance
+            self.proportions_ = project_to_simplex(self.unbiased_)
         else:
             self.proportions_ = mixture_proportions(channel.matrix, counts.weight)
             # On the border the likelihood is not quadratic: the unbiased estimate has honest errors there.
-            at_border = bool(self.proportions_.min() < _BORDER) and bool(np.isfinite(moment_covariance).all())
-            self.covariance_ = (
-                moment_covariance
-                if at_border
-                else _likelihood_covariance(channel.matrix, self.proportions_, counts, weighted)
-            )
+            if moments is None or not self.proportions_.min() < _BORDER:
+                likelihood = likelihood_influence(channel.matrix, self.proportions_, counts)
+        influence: Any = moments if likelihood is None else likelihood
+        self.degrees_: tuple[float, ...] = ()
+        self.design_effects_: tuple[float, ...] = ()
+        self.sample_, effect = "", 1.0
+        if sample is None:
+            self.covariance_ = influence.covariance(counts, weighted or likelihood is None)
+        else:
+            self.covariance_, self.degrees_, self.design_effects_ = sampled_shares(influence, counts, sample, engine)
+            self.sample_ = sample.describe()
+            # Unequal weights are known to the test of the design: what is left is due to the clusters.
+            unequal = counts.rows * counts.squared_weight.sum() / counts.weight.sum() ** 2
+            effect = max(self.design_effects_) / unequal
         self.channel_, self.guarantee_ = channel, channel.guarantee
         self.classes_ = class_array(channel.classes)
         self.n_reports_ = counts.rows
-        self.design_test_ = DesignTest.of(channel, counts)
+        self.design_test_ = DesignTest.of(channel, counts, effect)
         self.notes_: tuple[str, ...] = ()
         if self.design_test_.alert:
             warnings.warn(self.design_test_.alert, AskanceWarning, stacklevel=3)
@@ -154,8 +205,8 @@ class Prevalence(Estimator):
         check_is_fitted(self, "proportions_")
         return channel_at_estimate(self)
 
-    def _unbiased(self, channel: LabelChannel, counts: ReportCounts) -> tuple[Floats, Floats]:
-        """The unbiased proportions and their covariance; NaN where no single report determines the truth."""
+    def _unbiased(self, channel: LabelChannel, counts: ReportCounts) -> tuple[Floats, Influence | None]:
+        """The unbiased proportions and what moves them; NaN and None where no single report determines the truth."""
         classes = len(channel.classes)
         try:
             unbiasing = channel.unbiasing_matrix(counts.law)
@@ -163,10 +214,9 @@ class Prevalence(Estimator):
             # Several designs together may tell what each alone does not; only the likelihood can use that.
             if self.method == "moments" or np.linalg.matrix_rank(channel.matrix) < classes:
                 raise
-            return np.full(classes, np.nan), np.full((classes, classes), np.nan)
+            return np.full(classes, np.nan), None
         unbiased = unbiasing @ (counts.weight / counts.weight.sum())
-        spread = unbiasing - unbiased[:, None]
-        return unbiased, (spread * counts.squared_weight) @ spread.T / counts.weight.sum() ** 2
+        return unbiased, moment_influence(unbiasing, unbiased, counts)
 
     def score(self, reports: Any, y: Any = None, *, of: Of = "reports") -> float:
         """Refuse: proportions predict nobody's answer, so there is nothing to score."""
@@ -195,8 +245,10 @@ class Prevalence(Estimator):
         if hasattr(self, "unknown_numbers_"):
             return shares_summary(self, level)
         names = tuple(str(label) for label in self.classes_)
-        facts = (("reports", f"{self.n_reports_}"), ("method", self.method))
+        sampled = sample_facts(self.sample_, names, self.degrees_, self.design_effects_)
+        facts = (("reports", f"{self.n_reports_}"), ("method", self.method), *sampled)
         wald = summarise("Proportions of the true answers", names, self.proportions_, self.covariance_, level)
+        wald = with_intervals(wald, ["wald"] * len(names), (), self.degrees_)
         values = wald.values.copy()
         values[:, 4:6] = np.clip(values[:, 4:6], 0.0, 1.0)
         if self.design_test_.alert:
@@ -210,16 +262,5 @@ class Prevalence(Estimator):
         super().fill_in()
         if not hasattr(self, "design_test_"):
             self.design_test_ = NOT_TESTED
-
-
-def _likelihood_covariance(matrix: Floats, proportions: Floats, counts: ReportCounts, weighted: bool) -> Floats:
-    """Inverse observed information of the proportions, whose sum is fixed; a sandwich if rows are weighted."""
-    law = matrix @ proportions
-    # Free coordinates: all classes but the last, which takes up the slack.
-    direction = np.vstack([np.eye(len(proportions) - 1), -np.ones(len(proportions) - 1)])
-    scores = (matrix @ direction) / np.maximum(law, np.finfo(float).tiny)[:, None]
-    bread = np.linalg.inv((scores * counts.weight[:, None]).T @ scores)
-    if weighted:
-        bread = bread @ ((scores * counts.squared_weight[:, None]).T @ scores) @ bread
-    covariance: Floats = direction @ bread @ direction.T
-    return covariance
+        if not hasattr(self, "sample_"):
+            self.sample_, self.degrees_, self.design_effects_ = "", (), ()

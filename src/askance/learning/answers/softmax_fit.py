@@ -15,6 +15,7 @@ from askance.learning.answers.feature_geometry import Geometry
 from askance.learning.answers.interval_choice import Profiler, bent
 from askance.learning.answers.maximum_search import SEVERAL_MAXIMA, MaximumSearch
 from askance.learning.answers.penalised_fit import PenaltyKind, StandardisedFit
+from askance.learning.answers.sampling_design import SampledUnits
 from askance.learning.answers.softmax_problem import SoftmaxProblem, SoftmaxTask
 from askance.solvers.newton import Solution
 from askance.solvers.profile_likelihood import Profile
@@ -47,25 +48,29 @@ class SoftmaxFit:
     notes: tuple[str, ...] = ()
     intervals: tuple[str, ...] = ()
     profiles: tuple[Profile | None, ...] = ()
+    degrees: tuple[float, ...] = ()
+    design_effects: tuple[float, ...] = ()
 
 
-def fit_softmax(problem: SoftmaxProblem, source: RecordSource, engine: Engine) -> SoftmaxFit:
-    """Fit by few passes over the source."""
+def fit_softmax(
+    problem: SoftmaxProblem, source: RecordSource, engine: Engine, sample: SampledUnits | None = None
+) -> SoftmaxFit:
+    """Fit by few passes over the source, which is of simple random samples unless ``sample`` says otherwise."""
     if not source.num_rows:
         raise InvalidInput("no records", "at least one report")
     reports = engine.reduce(ReportFrequencies(problem.channel.matrix.shape[0]), source)
     if not reports.weight.sum() > 0:
         raise InvalidInput("sample weights that sum to zero", "some record with positive weight")
-    sample = engine.sample(source, _SAMPLE_ROWS) if source.num_rows > 2 * _SAMPLE_ROWS else source
+    part = engine.sample(source, _SAMPLE_ROWS) if source.num_rows > 2 * _SAMPLE_ROWS else source
     columns = len(problem.feature_names)
-    geometry = Geometry.of(sample, engine, columns, problem.intercept)
-    if sample is not source and geometry.undetermined().any():
+    geometry = Geometry.of(part, engine, columns, problem.intercept)
+    if part is not source and geometry.undetermined().any():
         # A rare level may be missing from the sample: only all records show that it is nowhere.
-        sample = source
+        part = source
         geometry = Geometry.of(source, engine, columns, problem.intercept)
-    task = SoftmaxTask(problem, engine, source, geometry, reports)
+    task = SoftmaxTask(problem, engine, source, geometry, reports, sample)
     base = BaseRate.of(problem.channel, reports, robust=problem.robust)
-    return _Fitting(task, sample, StandardisedFit(task, base)).run()
+    return _Fitting(task, part, StandardisedFit(task, base)).run()
 
 
 _WHY = {
@@ -187,15 +192,14 @@ class _Fitting:
         marginal = task.problem.method == "marginal"
         curvature = sums.information + self.standard.penalty_information(penalty, solution.theta)
         bread = _inverse(curvature * np.outer(task.used, task.used))
-        outer = sums.outer if sums.outer is not None else np.zeros_like(bread)
-        # With a penalty the scores do not sum to zero: their covariance is what is left after the mean.
-        share = task.reports.squared_weight.sum() / max(sums.weight**2, np.finfo(float).tiny)
-        meat = outer - share * np.outer(sums.gradient, sums.gradient)
+        meat, spread = task.meat(solution.theta, sums)
         back = np.kron(np.eye(task.classes - 1), geometry.uncentring)
         information, sandwich = (back @ each @ back.T for each in (bread, bread @ meat @ bread))
         undetermined = np.tile(geometry.constant if task.problem.ridge else geometry.undetermined(), task.classes - 1)
         for covariance in (information, sandwich):
             covariance[undetermined], covariance[:, undetermined] = np.nan, np.nan
+        # As if the same number of people had been drawn one by one, all with the same weight.
+        simple = np.diag(information) * (task.reports.weight.sum() / task.reports.rows)
         solution.theta[:, geometry.constant] = 0.0  # a solver leaves rounding there
         return SoftmaxFit(
             theta=(back @ solution.theta.ravel()).reshape(solution.theta.shape),
@@ -207,6 +211,8 @@ class _Fitting:
             reports=task.reports,
             iterations=solution.iterations,
             converged=solution.converged,
+            degrees=tuple(spread.degrees(back @ bread).tolist()) if spread is not None else (),
+            design_effects=tuple((np.diag(sandwich) / simple).tolist()) if task.sample is not None else (),
         )
 
 

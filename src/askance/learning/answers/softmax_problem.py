@@ -9,12 +9,16 @@ from askance.arrays import Flags, Floats
 from askance.channels.base import LabelChannel
 from askance.engines.base import Engine
 from askance.engines.sources import RecordSource
+from askance.learning.answers.cluster_covariance import ClusterSpread, stratum_meat
+from askance.learning.answers.compliance import designs_of
 from askance.learning.answers.feature_geometry import Geometry
+from askance.learning.answers.sampling_design import SampledUnits
 from askance.learning.face.linear_parameters import parameter_names
 from askance.solvers.newton import Local
 from askance.solvers.softmax import symmetric
 from askance.statistics.frequencies import ReportCounts
-from askance.statistics.softmax_score import Method, SoftmaxScore
+from askance.statistics.grouped_scores import GroupedScores
+from askance.statistics.softmax_score import Method, ScoreSums, SoftmaxScore
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +65,7 @@ class SoftmaxTask:
     source: RecordSource
     geometry: Geometry
     reports: ReportCounts
+    sample: SampledUnits | None = None
 
     @property
     def classes(self) -> int:
@@ -92,6 +97,32 @@ class SoftmaxTask:
     def statistic(self, theta: Floats, method: Method | None = None, with_outer: bool = False) -> SoftmaxScore:
         method = method or self.problem.method
         return self.score(theta, self.table(method), method, with_outer)
+
+    def meat(self, theta: Floats, sums: ScoreSums) -> tuple[Floats, ClusterSpread | None]:
+        """The variance of the summed score, by how people came into the sample; and its spread between clusters."""
+        if self.sample is None:
+            outer = sums.outer if sums.outer is not None else np.zeros_like(sums.information)
+            # With a penalty the scores do not sum to zero: their covariance is what is left after the mean.
+            share = self.reports.squared_weight.sum() / max(sums.weight**2, np.finfo(float).tiny)
+            return outer - share * np.outer(sums.gradient, sums.gradient), None
+        sample = self.sample
+        grouped = self.engine.reduce(
+            GroupedScores(
+                theta,
+                self.table(self.problem.method),
+                self.problem.method,
+                self.problem.intercept,
+                self.geometry.centre,
+                tuple((rows.start, rows.stop) for _, _, rows in designs_of(self.problem.channel)),
+                sample.units,
+                outer=not sample.clustered,
+            ),
+            sample.source,
+        )
+        if not sample.clustered:
+            return stratum_meat(grouped, sample.fraction), None
+        spread = ClusterSpread.of(grouped, sample.strata, sample.fraction)
+        return spread.meat(), spread
 
     def score(self, theta: Floats, table: Floats, method: Method, with_outer: bool = False) -> SoftmaxScore:
         return SoftmaxScore(theta, table, method, self.problem.intercept, with_outer, self.geometry.centre)

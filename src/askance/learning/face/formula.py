@@ -4,6 +4,7 @@ The levels of categories are collected over the whole table first; after that ev
 columns, whichever levels occur in it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -147,7 +148,7 @@ def _refuse_too_large(release: Release, transforms: str) -> None:
 
 
 def _levels(release: Release, columns: tuple[str, ...], engine: Engine) -> dict[str, tuple[Any, ...]]:
-    """Collect the sorted levels of every column over all partitions; a number of very many values has none."""
+    """Collect the levels of every column in their order over all partitions; a number of very many values has none."""
     found = engine.reduce(ColumnLevels(columns, _MOST_LEVELS), ReleaseColumns(release, columns))
     for name, levels in found.items():
         if levels.missing:
@@ -157,7 +158,18 @@ def _levels(release: Release, columns: tuple[str, ...], engine: Engine) -> dict[
                 f"the column {name!r} has more than {_MOST_LEVELS} levels",
                 "a number, or a category with fewer levels",
             )
-    return {name: tuple(sorted(levels.values)) for name, levels in found.items() if levels.values is not None}
+    declared = {covariate.name: covariate.levels or () for covariate in release.header.covariates}
+    return {
+        name: _ordered(levels.values, declared.get(name, ()))
+        for name, levels in found.items()
+        if levels.values is not None
+    }
+
+
+def _ordered(found: frozenset[Any], declared: Sequence[Any]) -> tuple[Any, ...]:
+    """Levels in the order in which the study declares them, so that the first is the reference; else sorted."""
+    first = [level for level in declared if level in found]
+    return (*first, *sorted(found.difference(first)))
 
 
 def _prototype(release: Release, columns: tuple[str, ...], levels: dict[str, tuple[Any, ...]]) -> Any:

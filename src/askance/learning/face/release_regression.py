@@ -1,14 +1,16 @@
 """Regressions on a release: which question, explained by which columns, weighted by which."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from askance.engines.base import Engine, running
-from askance.errors import InvalidInput
+from askance.errors import AskanceWarning, InvalidInput
 from askance.learning.face.estimator import Estimator
 from askance.learning.face.formula import Formula, FormulaColumns
 from askance.learning.face.release_records import FeatureReader, NumericColumns, checked_columns
+from askance.releases.complete_rows import check_way, complete_release
 from askance.releases.header import Question
 from askance.releases.reading import open_release
 from askance.releases.release import Release
@@ -22,10 +24,28 @@ class RegressionTerms:
     formula: Formula | None = None
     features: Sequence[str] | None = None
     weight: str | None = None
+    strata: str | None = None
+    cluster: str | None = None
+    fpc: str | None = None
 
     def __post_init__(self) -> None:
         if self.formula is not None and self.features is not None:
             raise InvalidInput(f"formula={self.formula.text!r} and features={self.features!r}", "one of them")
+
+    def complete(self, release: Release, missing: str) -> Release:
+        """Return the release without rows that lack a covariate, with a warning, if these are to be dropped."""
+        if missing == "refuse":
+            return release
+        kept, lacking = complete_release(release, checked_columns(release, self._needed(release)))
+        if lacking.incomplete:
+            warnings.warn(lacking.sentence(), AskanceWarning, stacklevel=4)
+        return kept
+
+    def _needed(self, release: Release) -> list[str]:
+        covariates = [covariate.name for covariate in release.header.covariates]
+        right = list(self.formula.columns) if self.formula is not None else list(self.features or covariates)
+        sample = [name for name in (self.weight, self.strata, self.cluster, self.fpc) if name]
+        return list(dict.fromkeys([*right, *sample]))
 
     def asked(self, release: Release) -> Question:
         """Return the question that is named, or left of the formula's ~, or the only one."""
@@ -35,7 +55,8 @@ class RegressionTerms:
         """Return how features are read: by the formula, or from columns; ``features`` if none are asked for here."""
         if self.formula is not None:
             return FormulaColumns.learn(self.formula, release, engine)
-        covariates = [covariate.name for covariate in release.header.covariates if covariate.name != self.weight]
+        about_the_sample = (self.weight, self.strata, self.cluster, self.fpc)
+        covariates = [one.name for one in release.header.covariates if one.name not in about_the_sample]
         names = next(names for names in (self.features, features, covariates) if names is not None)
         return NumericColumns(checked_columns(release, names))
 
@@ -44,6 +65,7 @@ class ReleaseRegression(Estimator):
     """An estimator that explains the hidden answers or numbers of a release by its columns."""
 
     _combines_releases: ClassVar[bool] = False
+    _knows_samples: ClassVar[bool] = False
 
     def fit_release(
         self,
@@ -54,6 +76,10 @@ class ReleaseRegression(Estimator):
         formula: str | Formula | None = None,
         features: Sequence[str] | None = None,
         weight: str | None = None,
+        strata: str | None = None,
+        cluster: str | None = None,
+        fpc: str | None = None,
+        missing: str = "refuse",
     ) -> Self:
         """Fit to a release, which knows its own channel; the data may be larger than memory.
 
@@ -72,13 +98,23 @@ class ReleaseRegression(Estimator):
         features : names of numeric columns, optional
             Instead of a formula; all covariates if neither is given.
         weight : name of a column of sample weights, optional
+        strata, cluster, fpc : names of columns, optional
+            The stratum and the primary sampling unit of each row, and the population of its stratum: in units that are
+            sampled, or as the share of it that is in the sample. For answers out of a list of choices.
+        missing : "refuse" or "drop"
+            Whether rows that lack a covariate are refused, or left out with a warning that counts them.
         """
         self._check_parameters()
         if getattr(self, "base_estimator", None) is not None:
             raise InvalidInput("fit_release with a base_estimator", "base_estimator=None", "Use fit(X, reports).")
-        terms = RegressionTerms(question, None if formula is None else Formula.of(formula), features, weight)
+        if (strata or cluster or fpc) and not self._knows_samples:
+            raise InvalidInput(
+                f"strata, clusters or fpc for a {type(self).__name__}", "a simple random sample, or weights alone"
+            )
+        read = None if formula is None else Formula.of(formula)
+        terms = RegressionTerms(question, read, features, weight, strata, cluster, fpc)
         several = release if self._combines_releases and isinstance(release, list | tuple) else [release]
-        opened = [open_release(item, Release) for item in several]
+        opened = [terms.complete(open_release(item, Release), check_way(missing)) for item in several]
         with running(engine) as where:
             return self._fit_releases(opened, terms, where)
 
