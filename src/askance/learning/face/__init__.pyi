@@ -22,6 +22,8 @@ from askance.learning.face.random_state import random_generator as random_genera
 from askance.learning.face.random_state import random_seed as random_seed
 from askance.learning.face.release_records import FeatureReader as FeatureReader
 from askance.learning.face.release_records import NumericColumns as NumericColumns
+from askance.learning.face.release_records import ReleaseColumns as ReleaseColumns
+from askance.learning.face.release_records import ReleaseRecords as ReleaseRecords
 from askance.learning.face.release_records import checked_columns as checked_columns
 from askance.learning.face.release_records import records_of as records_of
 from askance.learning.face.release_records import refuse_other_channel as refuse_other_channel
