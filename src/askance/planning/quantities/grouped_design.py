@@ -37,7 +37,7 @@ class GroupedDesign:
     >>> pair = {"few": ask.Cheaters(ask.ForcedResponse(0.1, 0.2)), "many": ask.Cheaters(ask.ForcedResponse(0.1, 0.6))}
     >>> plan = ask.plan(GroupedDesign(pair, psi={"cheaters": 0.1}), 0.2, n=3000)
     >>> round(plan.recommended.std_errors[1], 3)
-    0.027
+    0.028
     """
 
     designs: Any
