@@ -27,6 +27,7 @@ from askance.workflows.unknown_numbers import known_question, unknown_summary
 _STANDARD_ERRORS = {
     "cluster (CR2)": "between clusters (CR2, Bell and McCaffrey's degrees of freedom)",
     "stratified": "within strata",
+    "replicate weights": "from replicate weights",
     "information": "from the observed information",
     "sandwich": "sandwich (robust to a wrong model)",
 }

@@ -20,6 +20,12 @@ from askance.engines.sources import ArraySource, RecordSource
 from askance.errors import AskanceWarning, InvalidInput
 from askance.learning.answers.compliance import NOT_TESTED, DesignTest, design_lines
 from askance.learning.answers.interval_table import interval_fact, sample_facts, with_intervals
+from askance.learning.answers.replicate_weights import (
+    ReplicateMethod,
+    Replicates,
+    replicated_arrays,
+    replicated_release,
+)
 from askance.learning.answers.sampling_design import SampleColumns, SampledUnits, sampled_arrays
 from askance.learning.answers.softmax_fit import SoftmaxFit, fit_softmax
 from askance.learning.answers.softmax_problem import SoftmaxProblem
@@ -166,6 +172,10 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
         strata: Any = None,
         cluster: Any = None,
         fpc: Any = None,
+        replicate_weights: Any = None,
+        replicate_method: str = "jk1",
+        rho: float | None = None,
+        rscales: Any = None,
     ) -> Self:
         """Fit to features and reports.
 
@@ -182,10 +192,14 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
         fpc : n numbers, optional
             The population of each row's stratum, in units that are sampled (clusters, or people without clusters), or
             the share of it that is in the sample.
+        replicate_weights : n x R, optional
+            An agency's replicate weights, beside its sample weights: instead of strata and clusters.
+        replicate_method : {"jk1", "jkn", "brr", "fay", "bootstrap"}
+            How they were made; "fay" with ``rho``, "jkn" with ``rscales`` (n_h - 1) / n_h.
         """
         self._check_parameters()
         if self.base_estimator is not None:
-            if any(value is not None for value in (strata, cluster, fpc)):
+            if any(value is not None for value in (strata, cluster, fpc, replicate_weights)):
                 raise InvalidInput("strata, clusters or fpc with a base_estimator", "base_estimator=None")
             return self._fit_base(X, y, sample_weight, design)
         if y is None:
@@ -195,11 +209,15 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
         weights = checked_weights(sample_weight, X)
         records = Records(X, codes, weights)
         source, sample = ArraySource(records), sampled_arrays(records, strata, cluster, fpc)
+        scales = None if rscales is None else tuple(map(float, rscales))
+        replicates = replicated_arrays(records, replicate_weights, ReplicateMethod(replicate_method, rho, scales))
         names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(X.shape[1])])
         weighted = weights is not None
         names = list(map(str, names))
         places = chosen_columns(checked_unknowns(self.unknowns, channel), names)
-        return self._fit_source(source, channel, LocalEngine(), names, self.fit_intercept, weighted, places, sample)
+        return self._fit_source(
+            source, channel, LocalEngine(), names, self.fit_intercept, weighted, places, sample, replicates
+        )
 
     def _fit_releases(self, releases: Sequence[Release], terms: RegressionTerms, engine: Engine) -> Self:
         (release,) = releases
@@ -210,12 +228,17 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
         joined, places = joined_reader(reader, checked_unknowns(self.unknowns, channel), release, engine)
         rows = records_of(release, asked, joined, terms.weight)
         sample = SampleColumns(terms.strata, terms.cluster, terms.fpc).sampled(release, rows, engine)
+        scales = None if terms.rscales is None else tuple(map(float, terms.rscales))
+        how = ReplicateMethod(terms.replicate_method, terms.rho, scales)
+        replicates = replicated_release(release, rows, terms.replicate_weights, how, engine)
         source = engine.cache(rows)
         self.feature_names_in_ = np.array(reader.names, dtype=object)
         self.n_features_in_ = len(reader.names)
         intercept = reader.intercept and self.fit_intercept
         weighted = terms.weight is not None
-        return self._fit_source(source, channel, engine, list(joined.names), intercept, weighted, places, sample)
+        return self._fit_source(
+            source, channel, engine, list(joined.names), intercept, weighted, places, sample, replicates
+        )
 
     def _fit_source(
         self,
@@ -227,19 +250,23 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
         weighted: bool,
         unknown_columns: Mapping[str, Sequence[int]],
         sample: SampledUnits | None = None,
+        replicates: Replicates | None = None,
     ) -> Self:
         forget_unknowns(self)
-        if has_unknowns(channel) and sample is not None:
-            raise InvalidInput("strata, clusters or fpc with unknown numbers in the channel", "a simple random sample")
+        drawn = sample if replicates is None else replicates
+        if sample is not None and replicates is not None:
+            raise InvalidInput("replicate weights, and strata, clusters or fpc", "one of them")
+        if has_unknowns(channel) and drawn is not None:
+            raise InvalidInput("a complex sample with unknown numbers in the channel", "a simple random sample")
         if not has_unknowns(channel):
             refuse_indistinguishable(channel.matrix, channel.classes)
         else:
             fit_regression(self, source, channel, engine, names, intercept, weighted, unknown_columns)
             return self
         method: Any = self.method
-        if sample is not None and self.covariance == "information":
-            raise InvalidInput("covariance='information' with strata, clusters or fpc", "'auto' or 'sandwich'")
-        robust = self.covariance == "sandwich" or method == "moments" or sample is not None
+        if drawn is not None and self.covariance == "information":
+            raise InvalidInput("covariance='information' with a complex sample", "'auto' or 'sandwich'")
+        robust = self.covariance == "sandwich" or method == "moments" or drawn is not None
         robust = robust or (self.covariance == "auto" and weighted)
         problem = SoftmaxProblem(
             channel,
@@ -252,10 +279,12 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
             self.intervals,
             robust,
         )
-        self._keep(fit_softmax(problem, source, engine, sample), problem)
+        self._keep(fit_softmax(problem, source, engine, sample, replicates), problem)
+        if drawn is not None:
+            self.covariance_kind_ = "replicate weights"
+            self.sample_ = drawn.describe()
         if sample is not None:
             self.covariance_kind_ = "cluster (CR2)" if sample.clustered else "stratified"
-            self.sample_ = sample.describe()
         return self
 
     def _keep(self, fit: SoftmaxFit, problem: SoftmaxProblem) -> None:

@@ -34,6 +34,7 @@ class StandardisedFit:
 
     task: SoftmaxTask
     base: BaseRate
+    spread: Floats | None = None  # the covariance of standardised parameters, where replicate weights tell it
 
     @cached_property
     def columns(self) -> Integers:
@@ -129,6 +130,14 @@ class StandardisedFit:
         moved: Floats = (theta[:, self.columns] * self.scale).ravel()
         return moved
 
+    def replicated(self, kind: PenaltyKind, u: Floats) -> Floats:
+        """The covariance of standardised parameters by replicate weights, each fitted from the full fit."""
+        replicates = self.task.replicates
+        if replicates is None:
+            raise ValueError("a task without replicate weights")
+        again = [climb(self.objective(kind, source), u).theta for source in replicates.sources]
+        return replicates.covariance(np.array(again), u)
+
     def penalty_information(self, kind: PenaltyKind, theta: Floats) -> Floats:
         """The curvature that penalties add to that of the weighted objective, at parameters of z."""
         part = self.penalty(kind)(self.standardised(theta)).information / self.task.effective_unit
@@ -151,6 +160,8 @@ class StandardisedFit:
             information + unit * embedding.T @ task.asked_penalty() @ embedding + self.penalty(kind)(u).information
         )
         along = np.linalg.pinv(penalised, hermitian=True) @ direction
+        if self.spread is not None:
+            return max(float(direction @ self.spread @ direction) / float(direction @ along), np.finfo(float).tiny)
         along = along / float(direction @ along)
         expected = float(along @ information @ along)
         seen = unit**2 * float(along @ embedding.T @ outer @ embedding @ along)

@@ -1,7 +1,7 @@
 """How many are there of each class: proportions from reports, with intervals."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -17,6 +17,12 @@ from askance.errors import AskanceWarning, InvalidInput, NotAvailable, Unidentif
 from askance.learning.answers.compliance import NOT_TESTED, DesignTest, design_lines
 from askance.learning.answers.indirect_classifier import as_channel
 from askance.learning.answers.interval_table import sample_facts, with_intervals
+from askance.learning.answers.replicate_weights import (
+    ReplicateMethod,
+    Replicates,
+    replicated_arrays,
+    replicated_release,
+)
 from askance.learning.answers.sampling_design import SampleColumns, SampledUnits, sampled_arrays
 from askance.learning.answers.share_covariance import (
     Influence,
@@ -95,10 +101,14 @@ class Prevalence(Estimator):
         strata: Any = None,
         cluster: Any = None,
         fpc: Any = None,
+        replicate_weights: Any = None,
+        replicate_method: str = "jk1",
+        rho: float | None = None,
+        rscales: Any = None,
     ) -> Self:
         """Fit to reports; ``y`` is ignored and there for scikit-learn only.
 
-        Strata, clusters and the size of the population are as for :meth:`IndirectClassifier.fit`.
+        Strata, clusters, the size of the population and replicate weights are as for :meth:`IndirectClassifier.fit`.
         """
         channel = as_channel(self.channel)
         if channel is None:
@@ -108,7 +118,10 @@ class Prevalence(Estimator):
         weights = checked_weights(sample_weight, rows)
         records = Records(rows, codes, weights)
         sample = sampled_arrays(records, strata, cluster, fpc)
-        return self._fit_source(ArraySource(records), channel, LocalEngine(), weights is not None, sample)
+        scales = None if rscales is None else tuple(map(float, rscales))
+        method = ReplicateMethod(replicate_method, rho, scales)
+        replicates = replicated_arrays(records, replicate_weights, method)
+        return self._fit_source(ArraySource(records), channel, LocalEngine(), weights is not None, sample, replicates)
 
     def fit_release(
         self,
@@ -120,6 +133,10 @@ class Prevalence(Estimator):
         strata: str | None = None,
         cluster: str | None = None,
         fpc: str | None = None,
+        replicate_weights: Sequence[str] = (),
+        replicate_method: str = "jk1",
+        rho: float | None = None,
+        rscales: Sequence[float] | None = None,
     ) -> Self:
         """Fit to a release, which knows its own channel; the data may be larger than memory.
 
@@ -133,6 +150,8 @@ class Prevalence(Estimator):
         weight : name of a column of sample weights, optional
         strata, cluster, fpc : names of columns, optional
             The stratum and the primary sampling unit of each row, and the population of its stratum.
+        replicate_weights : names of columns, optional
+            Replicate weights, instead of strata and clusters; with the other three as for IndirectClassifier.fit.
         """
         release = open_release(release, Release)
         asked = release.question(question)
@@ -140,7 +159,9 @@ class Prevalence(Estimator):
         source = records_of(release, asked, NumericColumns(()), weight)
         with running(engine) as where:
             sample = SampleColumns(strata, cluster, fpc).sampled(release, source, where)
-            return self._fit_source(source, asked.label_channel, where, weight is not None, sample)
+            how = ReplicateMethod(replicate_method, rho, None if rscales is None else tuple(map(float, rscales)))
+            replicates = replicated_release(release, source, replicate_weights, how, where)
+            return self._fit_source(source, asked.label_channel, where, weight is not None, sample, replicates)
 
     def _fit_source(
         self,
@@ -149,13 +170,16 @@ class Prevalence(Estimator):
         engine: Engine,
         weighted: bool,
         sample: SampledUnits | None = None,
+        replicates: Replicates | None = None,
     ) -> Self:
+        if sample is not None and replicates is not None:
+            raise InvalidInput("replicate weights, and strata, clusters or fpc", "one of them")
         if self.method not in ("marginal", "moments"):
             raise InvalidInput(f"method={self.method!r}", "'marginal' or 'moments'")
         forget_unknowns(self)
         if has_unknowns(channel):
-            if sample is not None:
-                raise InvalidInput("strata, clusters or fpc with unknown numbers in the channel", "a simple sample")
+            if sample is not None or replicates is not None:
+                raise InvalidInput("a complex sample with unknown numbers in the channel", "a simple random sample")
             fit_shares(self, source, channel, engine, weighted)
             return self
         counts = engine.reduce(ReportFrequencies(channel.matrix.shape[0]), source)
@@ -183,6 +207,14 @@ class Prevalence(Estimator):
             # Unequal weights are known to the test of the design: what is left is due to the clusters.
             unequal = counts.rows * counts.squared_weight.sum() / counts.weight.sum() ** 2
             effect = max(self.design_effects_) / unequal
+        if replicates is not None:
+            again = [self._replicate(channel, engine, source, likelihood is None) for source in replicates.sources]
+            full = self.unbiased_ if likelihood is None else self.proportions_
+            simple = np.diag(influence.covariance(counts, False)) * (counts.weight.sum() / counts.rows)
+            self.covariance_ = replicates.covariance(np.array(again), full)
+            self.degrees_ = (replicates.degrees,) * len(full)
+            self.design_effects_ = tuple((np.diag(self.covariance_) / simple).tolist())
+            self.sample_ = replicates.describe()
         self.channel_, self.guarantee_ = channel, channel.guarantee
         self.classes_ = class_array(channel.classes)
         self.n_reports_ = counts.rows
@@ -198,6 +230,15 @@ class Prevalence(Estimator):
             )
             warnings.warn(self.notes_[0], AskanceWarning, stacklevel=3)
         return self
+
+    @staticmethod
+    def _replicate(channel: LabelChannel, engine: Engine, source: Any, unbiased: bool) -> Floats:
+        """The proportions of one replicate: unbiased where the full sample's are at the border."""
+        counts = engine.reduce(ReportFrequencies(channel.matrix.shape[0]), source)
+        if not unbiased:
+            return mixture_proportions(channel.matrix, counts.weight)
+        shares: Floats = channel.unbiasing_matrix(counts.law) @ (counts.weight / counts.weight.sum())
+        return shares
 
     @property
     def channel_at_estimate_(self) -> Any:

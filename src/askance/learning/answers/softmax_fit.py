@@ -11,10 +11,12 @@ from askance.engines.base import Engine
 from askance.engines.sources import RecordSource
 from askance.errors import AskanceWarning, InvalidInput
 from askance.learning.answers.base_rate import BaseRate
+from askance.learning.answers.cluster_covariance import ClusterSpread
 from askance.learning.answers.feature_geometry import Geometry
 from askance.learning.answers.interval_choice import Profiler, bent
 from askance.learning.answers.maximum_search import SEVERAL_MAXIMA, MaximumSearch
 from askance.learning.answers.penalised_fit import PenaltyKind, StandardisedFit
+from askance.learning.answers.replicate_weights import Replicates
 from askance.learning.answers.sampling_design import SampledUnits
 from askance.learning.answers.softmax_problem import SoftmaxProblem, SoftmaxTask
 from askance.solvers.newton import Solution
@@ -53,7 +55,11 @@ class SoftmaxFit:
 
 
 def fit_softmax(
-    problem: SoftmaxProblem, source: RecordSource, engine: Engine, sample: SampledUnits | None = None
+    problem: SoftmaxProblem,
+    source: RecordSource,
+    engine: Engine,
+    sample: SampledUnits | None = None,
+    replicates: Replicates | None = None,
 ) -> SoftmaxFit:
     """Fit by few passes over the source, which is of simple random samples unless ``sample`` says otherwise."""
     if not source.num_rows:
@@ -68,7 +74,7 @@ def fit_softmax(
         # A rare level may be missing from the sample: only all records show that it is nowhere.
         part = source
         geometry = Geometry.of(source, engine, columns, problem.intercept)
-    task = SoftmaxTask(problem, engine, source, geometry, reports, sample)
+    task = SoftmaxTask(problem, engine, source, geometry, reports, sample, replicates)
     base = BaseRate.of(problem.channel, reports, robust=problem.robust)
     return _Fitting(task, part, StandardisedFit(task, base)).run()
 
@@ -98,8 +104,14 @@ class _Fitting:
     standard: StandardisedFit
 
     def run(self) -> SoftmaxFit:
-        problem, geometry = self.task.problem, self.task.geometry
         solution, penalty, notes = self._solution()
+        if self.task.replicates is not None:
+            spread = self.standard.replicated(penalty, self.standard.standardised(solution.theta))
+            return replace(self, standard=replace(self.standard, spread=spread))._finished(solution, penalty, notes)
+        return self._finished(solution, penalty, notes)
+
+    def _finished(self, solution: Solution, penalty: PenaltyKind, notes: list[str]) -> SoftmaxFit:
+        problem, geometry = self.task.problem, self.task.geometry
         notes = [*geometry.dropped(problem.feature_names), *notes]
         if not problem.ridge:
             notes += geometry.collinear(problem.feature_names)
@@ -109,7 +121,7 @@ class _Fitting:
                 "raise max_iter, or add ridge."
             )
         for note in notes:
-            warnings.warn(note, AskanceWarning, stacklevel=5)
+            warnings.warn(note, AskanceWarning, stacklevel=6)
         if penalty == "log-f" and problem.penalty == "auto" and self.standard.base.near_border:
             notes = [self._near_border(), *notes]  # a choice that is right there, and nothing to be warned of
         return replace(self._with_intervals(solution, penalty), notes=tuple(notes))
@@ -195,6 +207,8 @@ class _Fitting:
         meat, spread = task.meat(solution.theta, sums)
         back = np.kron(np.eye(task.classes - 1), geometry.uncentring)
         information, sandwich = (back @ each @ back.T for each in (bread, bread @ meat @ bread))
+        if self.standard.spread is not None:
+            sandwich = self.standard.reported @ self.standard.spread @ self.standard.reported.T
         undetermined = np.tile(geometry.constant if task.problem.ridge else geometry.undetermined(), task.classes - 1)
         for covariance in (information, sandwich):
             covariance[undetermined], covariance[:, undetermined] = np.nan, np.nan
@@ -211,9 +225,14 @@ class _Fitting:
             reports=task.reports,
             iterations=solution.iterations,
             converged=solution.converged,
-            degrees=tuple(spread.degrees(back @ bread).tolist()) if spread is not None else (),
-            design_effects=tuple((np.diag(sandwich) / simple).tolist()) if task.sample is not None else (),
+            degrees=self._degrees(spread, back @ bread),
+            design_effects=tuple((np.diag(sandwich) / simple).tolist()) if task.sample or task.replicates else (),
         )
+
+    def _degrees(self, spread: ClusterSpread | None, combinations: Floats) -> tuple[float, ...]:
+        if self.task.replicates is not None:
+            return (self.task.replicates.degrees,) * len(combinations)
+        return tuple(spread.degrees(combinations).tolist()) if spread is not None else ()
 
 
 def _inverse(information: Floats) -> Floats:

@@ -12,6 +12,7 @@ from askance.engines.sources import RecordSource
 from askance.learning.answers.cluster_covariance import ClusterSpread, stratum_meat
 from askance.learning.answers.compliance import designs_of
 from askance.learning.answers.feature_geometry import Geometry
+from askance.learning.answers.replicate_weights import Replicates
 from askance.learning.answers.sampling_design import SampledUnits
 from askance.learning.face.linear_parameters import parameter_names
 from askance.solvers.newton import Local
@@ -66,6 +67,7 @@ class SoftmaxTask:
     geometry: Geometry
     reports: ReportCounts
     sample: SampledUnits | None = None
+    replicates: Replicates | None = None
 
     @property
     def classes(self) -> int:

@@ -27,6 +27,10 @@ class RegressionTerms:
     strata: str | None = None
     cluster: str | None = None
     fpc: str | None = None
+    replicate_weights: Sequence[str] = ()
+    replicate_method: str = "jk1"
+    rho: float | None = None
+    rscales: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
         if self.formula is not None and self.features is not None:
@@ -45,7 +49,7 @@ class RegressionTerms:
         covariates = [covariate.name for covariate in release.header.covariates]
         right = list(self.formula.columns) if self.formula is not None else list(self.features or covariates)
         sample = [name for name in (self.weight, self.strata, self.cluster, self.fpc) if name]
-        return list(dict.fromkeys([*right, *sample]))
+        return list(dict.fromkeys([*right, *sample, *self.replicate_weights]))
 
     def asked(self, release: Release) -> Question:
         """Return the question that is named, or left of the formula's ~, or the only one."""
@@ -55,7 +59,7 @@ class RegressionTerms:
         """Return how features are read: by the formula, or from columns; ``features`` if none are asked for here."""
         if self.formula is not None:
             return FormulaColumns.learn(self.formula, release, engine)
-        about_the_sample = (self.weight, self.strata, self.cluster, self.fpc)
+        about_the_sample = (self.weight, self.strata, self.cluster, self.fpc, *self.replicate_weights)
         covariates = [one.name for one in release.header.covariates if one.name not in about_the_sample]
         names = next(names for names in (self.features, features, covariates) if names is not None)
         return NumericColumns(checked_columns(release, names))
@@ -79,6 +83,10 @@ class ReleaseRegression(Estimator):
         strata: str | None = None,
         cluster: str | None = None,
         fpc: str | None = None,
+        replicate_weights: Sequence[str] = (),
+        replicate_method: str = "jk1",
+        rho: float | None = None,
+        rscales: Sequence[float] | None = None,
         missing: str = "refuse",
     ) -> Self:
         """Fit to a release, which knows its own channel; the data may be larger than memory.
@@ -101,18 +109,21 @@ class ReleaseRegression(Estimator):
         strata, cluster, fpc : names of columns, optional
             The stratum and the primary sampling unit of each row, and the population of its stratum: in units that are
             sampled, or as the share of it that is in the sample. For answers out of a list of choices.
+        replicate_weights : names of columns, optional
+            Replicate weights, instead of strata and clusters; with the other three as for IndirectClassifier.fit.
         missing : "refuse" or "drop"
             Whether rows that lack a covariate are refused, or left out with a warning that counts them.
         """
         self._check_parameters()
         if getattr(self, "base_estimator", None) is not None:
             raise InvalidInput("fit_release with a base_estimator", "base_estimator=None", "Use fit(X, reports).")
-        if (strata or cluster or fpc) and not self._knows_samples:
+        if (strata or cluster or fpc or replicate_weights) and not self._knows_samples:
             raise InvalidInput(
                 f"strata, clusters or fpc for a {type(self).__name__}", "a simple random sample, or weights alone"
             )
         read = None if formula is None else Formula.of(formula)
-        terms = RegressionTerms(question, read, features, weight, strata, cluster, fpc)
+        replicated = (tuple(replicate_weights), replicate_method, rho, rscales)
+        terms = RegressionTerms(question, read, features, weight, strata, cluster, fpc, *replicated)
         several = release if self._combines_releases and isinstance(release, list | tuple) else [release]
         opened = [terms.complete(open_release(item, Release), check_way(missing)) for item in several]
         with running(engine) as where:
