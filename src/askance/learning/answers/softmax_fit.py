@@ -107,10 +107,10 @@ class _Fitting:
         solution, penalty, notes = self._solution()
         if self.task.replicates is not None:
             spread = self.standard.replicated(penalty, self.standard.standardised(solution.theta))
-            return replace(self, standard=replace(self.standard, spread=spread))._finished(solution, penalty, notes)
-        return self._finished(solution, penalty, notes)
+            return replace(self, standard=replace(self.standard, spread=spread)).finished(solution, penalty, notes)
+        return self.finished(solution, penalty, notes)
 
-    def _finished(self, solution: Solution, penalty: PenaltyKind, notes: list[str]) -> SoftmaxFit:
+    def finished(self, solution: Solution, penalty: PenaltyKind, notes: list[str]) -> SoftmaxFit:
         problem, geometry = self.task.problem, self.task.geometry
         notes = [*geometry.dropped(problem.feature_names), *notes]
         if not problem.ridge:
