@@ -55,6 +55,10 @@ DESIGN_PARAMETERS = {
     "mangat": "p = 0.7",
     "triangular": "p = 0.25",
     "kuk": "p_carrier = 0.8, p_noncarrier = 0.2",
+    "stochastic-lie-detector": "p = 0.8, truthful = 0.9",
+    "cheaters": 'device = { design = "warner", p = 0.8 }, share = 0.1',
+    "random-answers": 'device = { design = "crosswise", p = 0.25 }, share = "unknown"',
+    "anchor": 'device = { design = "crosswise", p = 0.25 }',
 }
 
 
