@@ -212,6 +212,18 @@ def test_damaged_ledgers_are_refused(ledger):
         ask.Ledger(ledger.path)
 
 
+@pytest.mark.parametrize("name", [b"tableentries", b"triggernobody_is_changed"])
+def test_damaged_names_are_refused(ledger, name):
+    """SQLite's message about a name that is no text is no text either."""
+    spend_noise(ledger, 1)
+    whole = ledger.path.read_bytes()
+    assert name in whole
+    ledger.path.write_bytes(whole.replace(name, name[:-1] + b"\xff"))
+    for use in (lambda: ask.Ledger(ledger.path), lambda: spend_noise(ledger, 1)):
+        with pytest.raises(ReleaseError, match=r"damaged"):
+            use()
+
+
 def test_nothing_is_changed_through_sql(ledger):
     spend_noise(ledger, 1)
     connection = sqlite3.connect(ledger.path)

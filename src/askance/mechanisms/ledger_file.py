@@ -212,6 +212,10 @@ class LedgerFile:
                         f"{self.path} is a ledger of version {version}", f"version {_VERSION}", "Upgrade askance."
                     )
                 yield connection
+        except UnicodeDecodeError as error:  # names of tables and columns, and SQLite's messages that show them
+            raise ReleaseError(
+                f"the ledger {self.path} is damaged: text is unreadable", remedy="Nothing was spent."
+            ) from error
         except sqlite3.Error as error:
             raise ReleaseError(
                 f"the ledger {self.path} cannot be used ({error})", remedy="Nothing was spent."
