@@ -215,6 +215,7 @@ def test_bad_features(name, place, run):
         ({"classes": "yes"}, "at least two classes"),
         ({"label": "sick"}, "no column 'sick'"),
         ({"id": "name"}, "no column 'name'"),
+        ({"label": "id"}, "different columns"),
         ({"columns": "age,size"}, "no column 'size'"),
         ({"features": "nothing.csv"}, "there is no data file"),
         ({"labels": "nothing.csv"}, "there is no data file"),

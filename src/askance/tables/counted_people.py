@@ -47,11 +47,6 @@ def count_people(
     overlapping : bool
         Whether people may be in several bags. Even then nobody may be in a bag twice: the label would count twice.
     """
-    used = [name for name in (label_column, bag_column, id_column) if name is not None]
-    if len(set(used)) < len(used):
-        raise InvalidInput(
-            f"the columns {', '.join(map(repr, used))}", "different columns of labels, bags and identifiers"
-        )
     besides = [name for name in (bag_column, id_column) if name is not None]
     table, (labels,) = read_columns(open_data(path), [LabelColumn(label_column, classes)], *besides)
     if bag_column is None:

@@ -79,7 +79,13 @@ def read_labels(
 
 def read_columns(data: Data, wanted: Sequence[Column], *besides: str) -> tuple[pa.Table, list[pa.Array]]:
     """Read the converted columns of all files; and a table that has others, as they are."""
-    table = data.read([*besides, *(column.name for column in wanted)])
+    names = [*besides, *(column.name for column in wanted)]
+    if len(set(names)) < len(names):
+        # An identifier or a bag that is the label would publish it.
+        raise InvalidInput(
+            f"the columns {listed(names)}", "different columns of labels, features, bags and identifiers"
+        )
+    table = data.read(names)
     arrays, faults = [], list[Fault]()
     for column in wanted:
         array, fault = converted(column, table.column(column.name))
