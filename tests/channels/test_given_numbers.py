@@ -43,6 +43,15 @@ def test_what_is_no_number_of_use_is_refused_at_once(maker, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("maker", sorted(set(MAKERS) - {"bounds"}))
+def test_levels_that_doubles_hold_without_precision_are_refused(maker, tmp_path):
+    for value in (1e-320, 1e-301, "1e-320"):
+        with pytest.raises(ask.AskanceError):
+            MAKERS[maker](value, tmp_path)
+    with pytest.raises(ask.AskanceError):
+        ask.GaussianNoise(sigma=1.0, bounds=(0, 1), delta=1e-320)
+
+
 @pytest.mark.parametrize("option", ["--epsilon", "--delta"])
 def test_at_the_command_line(run, tmp_path, option):
     needed = {"--epsilon": "1", "--data-set": "d"}

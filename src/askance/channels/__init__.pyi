@@ -16,6 +16,7 @@ from askance.channels.columns import NOT_ARROW as NOT_ARROW
 from askance.channels.columns import as_column as as_column
 from askance.channels.columns import plain_values as plain_values
 from askance.channels.columns import some_rows as some_rows
+from askance.channels.given_numbers import LEAST_PLACES as LEAST_PLACES
 from askance.channels.given_numbers import MOST_LABELS as MOST_LABELS
 from askance.channels.given_numbers import MOST_NUMBERS as MOST_NUMBERS
 from askance.channels.given_numbers import as_number as as_number

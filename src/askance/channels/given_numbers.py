@@ -10,11 +10,15 @@ import numpy as np
 from askance.errors import InvalidInput
 
 MOST_NUMBERS = 1_000_000  # in a row: laws, levels and names of each take 100 MB; the largest pictures have fewer
+# Levels and other parameters: a thousandth of a smaller one may be no full double any more, and noise is calibrated so.
+LEAST_PLACES = 300
 MOST_LABELS = 4096  # of one question: its table of probabilities takes 128 MiB, and audits need several such
+
+_LEAST = 10.0**-LEAST_PLACES
 
 
 def as_number(value: Any, name: str, expected: str = "a number") -> float:
-    """Return a number as a double; refuse text, truth values, NaN, and what no double can hold.
+    """Return a number as a double; refuse text, truth values, NaN, and what no double can hold precisely.
 
     Examples
     --------
@@ -30,8 +34,8 @@ def as_number(value: Any, name: str, expected: str = "a number") -> float:
         number = math.inf
     if math.isnan(number):
         raise InvalidInput(f"{name}=nan, which is not a number (NaN)", expected)
-    if value and not number:
-        raise InvalidInput(f"{name}={shown(value)}", f"{expected}; this one is too small for a double")
+    if value and abs(number) < _LEAST:
+        raise InvalidInput(f"{name}={shown(value)}", f"{expected}; this one is below 1e-{LEAST_PLACES}")
     return number
 
 

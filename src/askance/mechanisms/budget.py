@@ -6,13 +6,12 @@ from decimal import ROUND_CEILING, Context, Decimal, Inexact, InvalidOperation, 
 from fractions import Fraction
 from typing import Any, Self
 
-from askance.channels.given_numbers import shown
+from askance.channels.given_numbers import LEAST_PLACES, shown
 from askance.errors import InvalidInput
 
 Number = int | float | str | Decimal | Fraction
 
-_MOST_PLACES = 300  # before or after the point: doubles, with which noise is calibrated, have no smaller numbers
-_LEAST = Fraction(1, 10**_MOST_PLACES)
+_LEAST = Fraction(1, 10**LEAST_PLACES)  # as of channels; and a number is at most as large as this is small
 _MOST_DIGITS = 1000  # of a number that is kept as it is; sums of such numbers have no more
 # What a person writes: no other script's digits, no underscores, no words such as inf.
 _DIGITS = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*")
@@ -108,11 +107,11 @@ def _exact(number: Any, name: str) -> Fraction:
             raise InvalidOperation
         exact = number if isinstance(number, Fraction) else Decimal(number)
         # Before anything is computed: ten letters can be a number of a gigabyte.
-        if isinstance(exact, Decimal) and (len(str(number)) > _MOST_DIGITS or abs(exact.adjusted()) > _MOST_PLACES):
+        if isinstance(exact, Decimal) and (len(str(number)) > _MOST_DIGITS or abs(exact.adjusted()) > LEAST_PLACES):
             raise InvalidOperation
         level = Fraction(exact)
         if level and not _LEAST <= abs(level) <= 1 / _LEAST:
             raise InvalidOperation
     except (InvalidOperation, ValueError, OverflowError, TypeError):
-        raise InvalidInput(f"{name}={shown(given)}", f"a finite number: 0, or at least 1e-{_MOST_PLACES}") from None
+        raise InvalidInput(f"{name}={shown(given)}", f"a finite number: 0, or at least 1e-{LEAST_PLACES}") from None
     return level

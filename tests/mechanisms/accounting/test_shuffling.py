@@ -84,6 +84,7 @@ def test_more_people_hide_better_and_more_delta_too():
         (ask.Warner(0.75), 10, 0),
         (ask.Warner(0.75), 10, 1),
         (ask.Warner(0.75), 10, "x"),
+        (ask.Warner(0.75), 10, 1e-320),
         (ask.Identity(), 10, 1e-6),
         (ask.PrivateNumber(0, 1, epsilon=1.0), 10, 1e-6),
         (ask.DesignPerRow({"cards": ask.Warner(0.8)}), 10, 1e-6),

@@ -18,6 +18,7 @@ import numpy as np
 from askance.channels.attributes.feature_channel import FeatureChannel
 from askance.channels.attributes.noise_law import DELTA, GaussianCoordinate, LaplaceCoordinate, NoiseCoordinate, Pair
 from askance.channels.attributes.per_attribute import agreed_width, one_or_each, span
+from askance.channels.given_numbers import as_number, shown
 from askance.channels.layouts import Layout, Numbers
 from askance.channels.rows.bounds import checked_bounds
 from askance.channels.rows.vectors import checked_dim
@@ -117,8 +118,11 @@ class GaussianNoise(AdditiveNoise):
 
     def __post_init__(self) -> None:
         self._check()
-        if isinstance(self.delta, bool) or not isinstance(self.delta, int | float) or not 0 < self.delta < 1:
-            raise InvalidInput(f"delta={self.delta!r}", "a small probability above 0, such as 1e-6")
+        wanted = "a small probability above 0, such as 1e-6"
+        delta = as_number(self.delta, "delta", wanted)
+        if not 0 < delta < 1:
+            raise InvalidInput(f"delta={shown(self.delta)}", wanted)
+        object.__setattr__(self, "delta", delta)
 
     def parameters(self) -> dict[str, Any]:
         given = super().parameters()

@@ -61,7 +61,8 @@ class ChannelLoss(PrivacyLoss):
     @cached_property
     def law(self) -> LossLaw:
         infinite = max(float(mine[np.count_nonzero(losses == np.inf)]) for losses, mine, _ in self._pairs)
-        return LossLaw.from_profile(self.delta, np.linspace(0.0, self.epsilon, _POINTS + 1), infinite)
+        levels = np.unique(np.linspace(0.0, self.epsilon, _POINTS + 1))  # one, if reports tell nothing at all
+        return LossLaw.from_profile(self.delta, levels, infinite)
 
     def delta(self, epsilon: Floats) -> Floats:
         found = np.zeros(len(epsilon))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from askance.arrays import Floats
-from askance.channels.given_numbers import shown
+from askance.channels.given_numbers import as_number, shown
 from askance.channels.guarantee import Guarantee, proof_page
 from askance.channels.labels.finite import FiniteLaw
 from askance.errors import InvalidInput
@@ -87,8 +87,10 @@ def shuffled(channel: FiniteLaw, n: int, delta: float) -> Guarantee:
     """
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise InvalidInput(f"n={n!r}", "how many people report: a whole number of at least 1")
-    if not (isinstance(delta, int | float) and 0 < delta < 1):
-        raise InvalidInput(f"delta={shown(delta)}", "a number above 0 and below 1", "Small ones protect: 1e-6, say.")
+    wanted = "a number above 0 and below 1"
+    failing = as_number(delta, "delta", wanted)
+    if not 0 < failing < 1:
+        raise InvalidInput(f"delta={shown(delta)}", wanted, "Small ones protect: 1e-6, say.")
     local = channel.guarantee.epsilon
     # The public door: the blanket is worked out from the matrix of one finite channel.
     if not isinstance(channel, FiniteLaw) or not math.isfinite(local):
@@ -97,7 +99,7 @@ def shuffled(channel: FiniteLaw, n: int, delta: float) -> Guarantee:
             "a finite channel of a finite level",
             "Of several designs, each is a group of its own.",
         )
-    return _guarantee(channel, int(n), float(delta), _FINE)
+    return _guarantee(channel, int(n), failing, _FINE)
 
 
 def level_if_shuffled(channel: Any, n: int) -> Guarantee | None:
