@@ -454,36 +454,3 @@ def test_noise_stays_within_its_bound(width):
 def test_bounds_refuse_what_has_no_meaning(call):
     with pytest.raises(InvalidInput):
         call()
-
-
-class TestLabelsAmongTheFeatures:
-    """Features are public: labels that stand among them are refused, before anything is spent."""
-
-    def test_under_another_name(self):
-        rng = np.random.default_rng(0)
-        y = rng.choice([-1, 1], 50)
-        X = np.column_stack([rng.normal(size=50), 7.0 - 2 * y])
-        with pytest.raises(ask.InvalidInput, match="'b' tells every label"):
-            ask.release_mean_operator(X, y, epsilon=1.0, columns=["a", "b"])
-        X[0, 1] += 4  # one person less, and it is a feature like any other
-        assert ask.release_mean_operator(X, y, epsilon=1.0, columns=["a", "b"]).columns == ("a", "b")
-
-    def test_of_three_classes(self):
-        y = np.repeat(["a", "b", "c"], 20)
-        X = np.column_stack([np.arange(60.0), np.repeat([5.0, 1.0, 9.0], 20)])
-        with pytest.raises(ask.InvalidInput, match="'x1' tells every label"):
-            ask.release_mean_operator(X, y, epsilon=1.0, classes=("a", "b", "c"))
-
-    def test_at_the_command_line_by_name(self, tmp_path, run):
-        rows = "\n".join(f"{i},{i % 7},{1 if i % 3 else -1}" for i in range(50))
-        (tmp_path / "xy.csv").write_text(f"id,x,y\n{rows}\n")
-        run("ledger", "create", tmp_path / "l.ledger", "--epsilon", "1", "--data-set", "d")
-        words = ["release", "mean-operator", tmp_path / "xy.csv", "--features", tmp_path / "xy.csv", "--id", "id"]
-        words += ["--label", "y", "--epsilon", "0.5", "--ledger", tmp_path / "l.ledger", "--out", tmp_path / "mu.json"]
-        for more in ([], ["--columns", "x,y"]):
-            code, _, err = run(*words, *more)
-            assert code == 2
-            assert "the private column 'y' among the public features" in err
-        assert not (tmp_path / "mu.json").exists()
-        assert ask.Ledger(tmp_path / "l.ledger").entries == ()
-        assert run(*words, "--columns", "x")[0] == 0

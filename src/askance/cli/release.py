@@ -49,6 +49,10 @@ def mean_operator(
     ] = "auto",
     classes: Annotated[str, typer.Option(help="The labels that there may be, in order, between commas.")] = "-1,1",
     columns: Columns = None,
+    public_columns: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMNS", help="Features that may be known although they tell nearly every label."),
+    ] = None,
     intercept: Annotated[bool, typer.Option("--intercept/--no-intercept", help="Release the mean label too.")] = True,
     sign: SignKey = None,
     overwrite: Overwrite = False,
@@ -82,6 +86,7 @@ def mean_operator(
         fit_intercept=intercept,
         columns=public.columns,
         ids=public.ids,
+        public_columns=between_commas(public_columns, "--public-columns") or (),
     )
     done.write(out, overwrite=overwrite)
     if key is not None:

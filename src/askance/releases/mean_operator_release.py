@@ -22,6 +22,7 @@ from askance.mechanisms.sums.label_sums import LabelSums, sum_by_label
 from askance.mechanisms.sums.mean_operator_mechanisms import SumMechanism, choose_sum_mechanism
 from askance.releases.counts_facts import read_exact_level
 from askance.releases.json_release import JsonRelease
+from askance.releases.labels_told import refuse_named_label, refuse_telling_columns, refuse_telling_identifiers
 from askance.releases.mean_operator import MeanOperator
 from askance.releases.mean_operator_facts import (
     check_on_grid,
@@ -42,8 +43,6 @@ UNKEYED = (
 NEIGHBOURS = "data sets that differ in one label; features and the number of people are public"
 
 Mechanism = Literal["auto", "laplace", "knorm", "gaussian", "response"]
-# From so many rows on, a public column of two values is the labels by chance in one of a million cases.
-_ENOUGH_ROWS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,6 +205,7 @@ def release_mean_operator(
     fit_intercept: bool = True,
     columns: Sequence[str] | None = None,
     ids: Any = None,
+    public_columns: Sequence[str] = (),
 ) -> MeanOperatorRelease:
     """Release (1/m) sum y_i x_i with noise, so that nobody's label can be told from it.
 
@@ -236,7 +236,11 @@ def release_mean_operator(
     columns : sequence of str, optional
         The names of the features.
     ids : array, m, optional
-        Who the rows are: whole numbers or text. The release then holds a digest of ids and features.
+        Who the rows are: whole numbers or text. The release then holds a digest of ids and features,
+        keyed by the ids.
+    public_columns : sequence of str, optional
+        Features that everybody may know although they tell nearly every label. Others that do are refused: as a rule
+        these are the labels themselves, under another name.
 
     Returns
     -------
@@ -257,25 +261,8 @@ def release_mean_operator(
     ----------
     Patrini, Nielsen & Nock, [MO], algorithm 2 and theorem 9 (for the 1-norm); Hardt & Talwar (2010) for the 2-norm.
     """
-    task = _Task.checked(X, y, epsilon, delta, mechanism, classes, fit_intercept, columns, ids)
+    task = _Task.checked(X, y, epsilon, delta, mechanism, classes, fit_intercept, columns, ids, public_columns)
     return paid_release(task, ledger)
-
-
-def _refuse_labels_among_features(features: NDArray[Any], codes: Codes, names: Sequence[str]) -> None:
-    """Refuse a column that is the labels under another name: features are public, and a digest of each is released."""
-    places = [np.flatnonzero(codes == code) for code in np.unique(codes)]
-    if len(codes) < _ENOUGH_ROWS or len(places) < 2:
-        return
-    heads = features[[place[0] for place in places]]
-    distinct = [j for j in range(features.shape[1]) if len(np.unique(heads[:, j])) == len(places)]
-    for j in distinct:
-        column = features[:, j]
-        if all((column[place] == heads[k, j]).all() for k, place in enumerate(places)):
-            raise InvalidInput(
-                f"the feature {names[j]!r} tells every label: it is one value for each class",
-                "public features without the private labels",
-                "Take the column out. If everybody may know it, so may everybody know the labels.",
-            )
 
 
 def simulate_mean_operator_release(
@@ -297,7 +284,7 @@ def simulate_mean_operator_release(
     >>> simulate_mean_operator_release(X, y, 1.0, mechanism="laplace", rng=np.random.default_rng(0)).mechanism
     'laplace'
     """
-    defaults = {"classes": None, "fit_intercept": True, "columns": None, "ids": None}
+    defaults = {"classes": None, "fit_intercept": True, "columns": None, "ids": None, "public_columns": ()}
     return _Task.checked(X, y, epsilon, delta, mechanism, **(defaults | options)).release(GeneratorBits(rng))
 
 
@@ -320,7 +307,7 @@ class _Task:
     @classmethod
     def checked(
         cls, X: Any, y: Any, epsilon: Number, delta: Number, mechanism: str,
-        classes: Any, fit_intercept: bool, columns: Any, ids: Any,
+        classes: Any, fit_intercept: bool, columns: Any, ids: Any, public_columns: Sequence[str],
     ) -> Self:  # fmt: skip
         budget = Budget.of(epsilon, delta)
         if mechanism not in get_args(Mechanism):
@@ -330,7 +317,10 @@ class _Task:
         codes = _codes(y, labels)
         if len(codes) != len(features):
             raise InvalidInput(f"{len(codes)} labels for {len(features)} rows of features", "one label a row")
-        _refuse_labels_among_features(features, codes, names)
+        refuse_named_label(y, names)
+        refuse_telling_columns(features, codes, names, public_columns)
+        if ids is not None:
+            refuse_telling_identifiers(ids, codes)
         people = ids.texts if isinstance(ids, Identifiers) else ids
         digest = None if ids is None else FeatureDigest.of(ids, names, features)
         sums = sum_by_label(features, codes, len(labels), fit_intercept)
