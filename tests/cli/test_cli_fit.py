@@ -428,3 +428,9 @@ class TestFormulas:
         code, _, err = run(capsys, "release.parquet", "--formula", formula)
         assert code == 2
         assert message in err
+
+
+def test_powers_whose_squares_are_no_numbers_are_refused(place, capsys):
+    code, out, err = run(capsys, "release.parquet", "--formula", "cheated ~ I(age ** 120)")
+    assert (code, out) == (2, "")
+    assert "at most 1e+150 in size" in err

@@ -52,9 +52,10 @@ def test_a_deeply_nested_study_is_refused():
         ask.Study.parse("x = " + "[" * 100_000)
 
 
-def test_numbers_whose_squares_are_none_are_refused(corpus, tmp_path, run):
+@pytest.mark.parametrize("number", ["1e308", "1e-160", "-1e-310"])
+def test_numbers_whose_squares_are_none_are_refused(corpus, tmp_path, run, number):
     rows = (corpus / "rows.csv").read_text().splitlines()
-    rows[3] = "u,1e308,1"
+    rows[3] = f"u,{number},1"
     (tmp_path / "rows.csv").write_text("\n".join(rows) + "\n")
     words = ("--proportions", corpus / "shares.csv", "--method", "mean-map")
     code, _, err = run("fit", tmp_path / "rows.csv", *words)

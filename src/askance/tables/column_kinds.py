@@ -15,7 +15,9 @@ _NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _MOST_SHOWN = 40  # characters of a value in a message
 
 
-_LARGEST = 1e150  # its square is a number too: every model adds up squares
+# Squares of both are full doubles too: every model adds up squares.
+_LARGEST = 1e150
+_SMALLEST = 1e-150
 
 
 class Column(Protocol):
@@ -94,8 +96,12 @@ class NumberColumn(_PlainColumn):
 
     def convert(self, values: pa.Array) -> pa.Array:
         numbers = _as_numbers(values)
+        sizes = pc.abs(numbers)
         # Of what is no number, the comparison is null or false.
-        return pc.if_else(pc.less_equal(pc.abs(numbers), _LARGEST), numbers, pa.scalar(None, pa.float64()))
+        usable = pc.and_(
+            pc.less_equal(sizes, _LARGEST), pc.or_(pc.greater_equal(sizes, _SMALLEST), pc.equal(sizes, 0.0))
+        )
+        return pc.if_else(usable, numbers, pa.scalar(None, pa.float64()))
 
     def is_missing(self, values: pa.Array) -> pa.Array:
         if _is_text(values):
@@ -104,7 +110,7 @@ class NumberColumn(_PlainColumn):
         return super().is_missing(values)
 
     def wanted(self) -> str:
-        return f"a finite number, at most {_LARGEST:g} in size"
+        return f"a finite number, at most {_LARGEST:g} in size, and 0 or at least {_SMALLEST:g}"
 
 
 @dataclass(frozen=True)

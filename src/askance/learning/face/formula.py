@@ -21,6 +21,7 @@ from askance.releases.release import Release
 from askance.statistics.levels import ColumnLevels
 
 _ROWS_AT_ONCE = 2_000_000  # for transforms that need a whole column: ten columns of so many doubles are 160 MB
+_LARGEST = 1e150  # as of numbers in tables: products and powers of columns may be larger, and their squares no numbers
 _MOST_LEVELS = 1000  # of a category: each becomes a column, and a column that was meant as a number has more
 
 
@@ -130,6 +131,13 @@ class FormulaColumns:
         if not np.isfinite(matrix).all():
             worst = int((~np.isfinite(matrix)).any(axis=0).argmax())
             raise missing_covariate(self.names[worst], int((~np.isfinite(matrix[:, worst])).sum()))
+        sizes = np.abs(matrix).max(axis=0)
+        if sizes.max() > _LARGEST:
+            raise InvalidInput(
+                f"numbers of up to {sizes.max():.3g} in {self.names[int(sizes.argmax())]!r}",
+                f"at most {_LARGEST:g} in size",
+                "Use a larger unit.",
+            )
         return np.ascontiguousarray(matrix)
 
 
