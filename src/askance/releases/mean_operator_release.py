@@ -151,38 +151,38 @@ class MeanOperatorRelease(JsonRelease):
     @classmethod
     def from_facts(cls, fields: Mapping[str, Any]) -> Self:
         """Read what :meth:`restated` returned; noise, norms, expected errors and the guarantee are recomputed."""
-        told = read_sums(fields)
+        checked = read_sums(fields)
         operator = MeanOperator(
             fields["values"],
             as_labels(fields["classes"], "classes"),
-            told.sums.rows,
-            noise_covariance=read_covariance(fields, told),
+            checked.sums.rows,
+            noise_covariance=read_covariance(fields, checked),
         )
         columns = tuple(map(str, fields["columns"]))
         if operator.width != len(columns) + fields["intercept"]:
             raise InvalidInput(f"{operator.width} values for {len(columns)} columns", "as many, and the intercept's")
         earlier = fields["version"] == 1
         if not earlier:
-            check_on_grid(operator.values, told)
+            check_on_grid(operator.values, checked)
         features = None if fields["features"] is None else FeatureDigest.from_dict(fields["features"])
         if features is not None and not features.is_keyed:
             if not earlier:
                 raise InvalidInput("a digest of features without a key", "one that is keyed by the row identifiers")
             warnings.warn(UNKEYED, AskanceWarning, stacklevel=2)
-        if features is not None and not features.is_of(told.sums.rows, columns):
+        if features is not None and not features.is_of(checked.sums.rows, columns):
             raise InvalidInput("a digest of other features", "one of the rows and columns of the release")
         return cls(
             operator=operator,
-            guarantee=_guarantee(told.mechanism),
-            mechanism=told.mechanism.name,
-            how_known=told.mechanism.how_known,
+            guarantee=_guarantee(checked.mechanism),
+            mechanism=checked.mechanism.name,
+            how_known=checked.mechanism.how_known,
             intercept=fields["intercept"],
             columns=columns,
-            step=told.sums.step,
-            norms=norms_of(told.sums),
-            predicted=told.predicted,
+            step=checked.sums.step,
+            norms=norms_of(checked.sums),
+            predicted=checked.predicted,
             features=features,
-            public=None if earlier else told_sums(told.sums, read_exact_level(fields["asked"])),
+            public=None if earlier else told_sums(checked.sums, read_exact_level(fields["asked"])),
             askance=str(fields["askance"]),
         )
 

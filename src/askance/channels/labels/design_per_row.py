@@ -120,8 +120,10 @@ class DesignPerRow(QuestionChannel, HasUnknowns):
 
     def only_telling(self) -> "DesignPerRow":
         """Return the designs that determine the truth by themselves."""
-        told = self.telling[self._offsets[:-1]]
-        kept = {name: channel for (name, channel), tells in zip(self.designs.items(), told, strict=True) if tells}
+        informative = self.telling[self._offsets[:-1]]
+        kept = {
+            name: channel for (name, channel), tells in zip(self.designs.items(), informative, strict=True) if tells
+        }
         return DesignPerRow(kept)
 
     @property

@@ -94,10 +94,10 @@ class Mean(Quantity):
     def simulate(self, design: Any, n: int, rng: np.random.Generator) -> Estimate:
         points, shares = self._two_points()
         truth = rng.choice(points, size=n, p=shares)
-        told = truth if design is None else np.ravel(design.unbias(design.simulate(truth, rng)))
-        error = float(told.std(ddof=1) / np.sqrt(n))
-        z = abs(told.mean() - self.null) / max(error, np.finfo(float).tiny)
-        return Estimate(np.array([told.mean()]), np.array([error]), np.array([2 * ndtr(-z)]))
+        estimates = truth if design is None else np.ravel(design.unbias(design.simulate(truth, rng)))
+        error = float(estimates.std(ddof=1) / np.sqrt(n))
+        z = abs(estimates.mean() - self.null) / max(error, np.finfo(float).tiny)
+        return Estimate(np.array([estimates.mean()]), np.array([error]), np.array([2 * ndtr(-z)]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,11 +199,11 @@ class RowCoefficients(Quantity):
             products = whole[:, :, None] * whole[:, None, :]
         else:
             drawn = min(_DRAWN, max(_QUICKLY // max(design.work, 1), 1000))
-            told = design.moments(design.simulate(self._rows(drawn, rng), rng))
+            moments = design.moments(design.simulate(self._rows(drawn, rng), rng))
             order = [0, *(1 + list(self.columns).index(name) for name in names)]
-            own = np.empty((len(told), len(order), len(order)))
+            own = np.empty((len(moments), len(order), len(order)))
             first, second = np.triu_indices(len(order))
-            own[:, first, second] = own[:, second, first] = told
+            own[:, first, second] = own[:, second, first] = moments
             products = (design.to_units @ own @ design.to_units.T)[:, order][:, :, order]
         table = np.column_stack([np.ones(len(self._table[self.outcome])), *(self._table[name] for name in names)])
         moments = table.T @ table / len(table)
