@@ -88,3 +88,17 @@ def test_a_constrained_fit_that_leads_higher_replaces_the_full_fit():
     assert wrong.theta[0] > 1
     full, _ = ProfileSearch(two_hills, np.array([-2.0, 0.0])).all_profiles(wrong, [np.array([1.0, 0.0])])
     assert full.theta[0] < -1
+
+
+def test_a_curve_that_jumps_over_the_quantile_is_not_searched_forever():
+    asked = []
+
+    def cliff(theta):
+        asked.append(theta[0])
+        fallen = 8.0 if abs(theta[0]) > 1.5 else 0.0
+        return Local(-0.5 * float(theta @ theta) - fallen, -theta, np.eye(2))
+
+    full = climb(cliff, np.zeros(2))
+    curve = ProfileSearch(cliff, np.zeros(2)).all_profiles(full, [np.array([1.0, 0.0])])[1][0]
+    assert np.allclose(curve.interval(), (-1.5, 1.5), atol=0.01)
+    assert len(asked) < 80

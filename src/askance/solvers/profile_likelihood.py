@@ -25,6 +25,9 @@ _NEAR = 0.02  # in roots: interpolation over so small a gap in a curve that is n
 _PLATEAU = 1e-3  # a root that grows less when the value doubles has ended growing
 _EXACT = 1e-3  # standard errors from a maximum whose height alone matters: it is then exact to a millionth
 _HIGHER = 1e-4  # by which another maximum must be higher to count as one
+# Of a standard error, or of the way from the estimate if that is shorter: where the root still passes the quantile
+# within so little, the curve jumps from one hill to another, and no closer look finds a point between.
+_JUMP = 0.005
 _SEARCHES = 25  # steps that the search for an end may take; it needs two to four, and six doublings reach any border
 
 
@@ -223,6 +226,8 @@ class _Direction:
             else:
                 inner = value
             highest = max(highest, min(root, wanted))
+            if outer - inner < _JUMP * min(self.error, outer):
+                return self.estimate + sign * outer, math.inf
             if math.isfinite(outer):
                 guess = self._guess(sign, wanted)
                 value = guess if inner < guess < outer else 0.5 * (inner + outer)

@@ -135,3 +135,14 @@ def test_reports_that_the_channel_cannot_give_are_noticed():
     x, _, _ = people(300, 10, 7)
     fitted = quiet(ask.AnswerRegression(CHANNEL, intervals="wald"), x, ["no"] * 300)
     assert "impossible under the channel" in fitted.notes_[0]
+
+
+def test_nodes_one_by_one_and_all_at_once_are_the_same_likelihood(monkeypatch):
+    rng = np.random.default_rng(3)
+    rows = AnswerRows("logit", rng.normal(size=(60, 2)), np.log(rng.dirichlet(np.ones(3), 60)))
+    theta = np.array([0.3, -0.2, np.log(0.7), -0.5, 0.8])
+    likelihood = GroupedAnswers.around(rows, np.arange(60) % 7, theta, 9)
+    at_once = likelihood(theta + 0.1)
+    monkeypatch.setattr("askance.learning.surveys.answer_likelihood._ROWS_AT_ONCE", 1)
+    for one, other in zip(likelihood(theta + 0.1), at_once, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10)

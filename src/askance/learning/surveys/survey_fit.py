@@ -19,8 +19,9 @@ Intervals = Literal["auto", "wald", "profile"]
 _FAR = 12.0  # a logit, of standardised covariates, beyond which a fit ran away: odds of 160,000 to one
 # Relative eigenvalue of the information, in units of single standard errors: below, nothing tells parameters apart.
 _SINGULAR = 1e-9
-# Standard error of a logit beyond which intervals of estimate plus or minus errors are not to be trusted: the share
-# itself is known to a factor of three only, and in lists of 1000 people they cover .905 where profiles cover .95.
+# Standard error of a logit beyond which intervals of estimate plus or minus errors are not to be trusted. Derived: odds
+# are then known to a factor of e^(1.96 x 0.5) = 2.7 either way only, and a likelihood is no parabola over so wide a
+# range. What profiles cover in these models beyond it was not measured.
 _WIDE = 0.5
 _NEXT_TO_NOTHING = 1e-6  # of the penalty: keeps a search for open ends finite, and moves none
 NO_FINITE_MAXIMUM = (
