@@ -5,6 +5,7 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
@@ -12,6 +13,7 @@ import askance as ask
 from askance.channels.specs import EVERY_CHANNEL
 from askance.cli.app import app
 from askance.planning.auditing.every_mechanism import mechanism_names
+from askance.releases import privatize_table
 
 MANY = json.dumps({"channel": "randomized-response", "epsilon": 1, "classes": list(range(3000))})
 
@@ -124,3 +126,53 @@ def test_everything_means_every_registered_mechanism():
 def test_what_would_not_fit_into_memory_is_refused_at_once(channel):
     with pytest.raises(ask.InvalidInput, match="an audit of"):
         ask.audit(channel)
+
+
+@pytest.fixture
+def asked(tmp_path):
+    study = ask.Study.parse("""
+[questions.cheated]
+choices = ["no", "yes"]
+channel = { design = "warner", p = 0.75 }
+""")
+    truth = np.random.default_rng(0).choice(["no", "yes"], 2_000)
+    (tmp_path / "truth.csv").write_text("cheated\n" + "\n".join(truth) + "\n")
+    (tmp_path / "less.csv").write_text("cheated\n" + "\n".join(truth[1:]) + "\n")
+    release = privatize_table(study, {"cheated": truth})
+    release.write(tmp_path / "release.parquet")
+    told = ask.Warner(0.85, classes=("no", "yes")).simulate(truth, np.random.default_rng(1))
+    ask.Release.from_table(pa.table({"cheated": told}), study.header()).write(tmp_path / "other.parquet")
+    return tmp_path
+
+
+def test_a_release_of_rows_is_audited_with_its_truth(asked):
+    result = run("audit", asked / "release.parquet", "--data", asked / "truth.csv", "--error-rate", 1e-9, "--json")
+    assert result.exit_code == 0, result.output
+    said = json.loads(result.stdout)["questions"]["release.parquet"]
+    assert said["rows"] == 2_000
+    assert said["rows_are_matched"]
+    assert "cannot see" in said["cannot_see"]
+    assert [question["share"] for question in said["questions"]] == [0.4, 0.25, 0.2]
+    result = run("audit", asked / "other.parquet", "--data", asked / "truth.csv")
+    assert result.exit_code == 1, result.output
+    plain = " ".join(result.stdout.split())
+    for words in ("matched by their order", "tell the truth, where", "Some channel FAILED", "cannot see how"):
+        assert words in plain
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--data", "less.csv"], "2,000 rows in the release, and 1,999"),
+        (["--data", "nothing.csv"], "nothing.csv"),
+        (["--data", "release.parquet"], "which is a release"),
+        (["--data", "truth.csv", "--id", "who"], "the release does not hold"),
+        (["--data", "truth.csv", "--label", "cheated"], "--label with a release of privatised rows"),
+        (["--data", "truth.csv", "--draws", 100], "--draws with a release of privatised rows"),
+    ],
+)
+def test_a_truth_that_cannot_be_used_is_refused(asked, words, message, monkeypatch):
+    monkeypatch.chdir(asked)
+    result = run("audit", "release.parquet", *words)
+    assert isinstance(result.exception, ask.AskanceError)  # which the command line prints, and ends with 2
+    assert message in str(result.exception)

@@ -16,6 +16,7 @@ with warnings.catch_warnings(record=True) as said:
     ask.release_counts([3, 7], 0.1, ledger=ledger)
     ask.Warner(0.8).privatize(["no", "yes"])
     simulate_counts_release([3, 7], 0.1, rng=np.random.default_rng(0))
+    ask.audit_counts([3, 7], 0.5, draws=10, error_rate=1e-9)  # hands nothing on, and must not use up the warning
     print(len(said))
     for _ in range(3):
         ask.release_counts([3, 7], 0.1)

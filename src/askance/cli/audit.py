@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _DATA = "A release with its data"
 _WANTED = (
-    "a study file (TOML), a release (Parquet, or JSON with --data), a channel (JSON, such as "
+    "a study file (TOML), a release (Parquet, or JSON with --data; Parquet may have it too), a channel (JSON, such as "
     """'{"channel": "warner", "p": 0.8}'), or --all"""
 )
 
@@ -46,7 +46,10 @@ def audit(
     ] = 0.001,
     data: Annotated[
         Path | None,
-        typer.Option(help="What a release of totals was made of: private labels or counts.", rich_help_panel=_DATA),
+        typer.Option(
+            help="What a release was made of: true answers (of a Parquet release), private labels or counts.",
+            rich_help_panel=_DATA,
+        ),
     ] = None,
     features: Annotated[
         Path | None, typer.Option(help="Of a mean operator: the public features.", rich_help_panel=_DATA)
@@ -61,10 +64,18 @@ def audit(
     bag: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Of counts: the column of bags.", rich_help_panel=_DATA)
     ] = None,
+    shuffled: Annotated[
+        bool,
+        typer.Option(
+            "--shuffled",
+            help="Of a Parquet release: its rows are in another order than those of --data; only totals are compared.",
+            rich_help_panel=_DATA,
+        ),
+    ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Check every channel of a study or a release, one channel, a release of totals with its data, or everything.
+    """Check every channel of a study or a release, one channel, a release with its data, or everything.
 
     Epsilon is computed exactly from the whole numbers that reports are drawn with. Reports are drawn with the entropy
     that protects real answers: every probability of a list of choices, and every mean estimate of hidden numbers, is
@@ -74,6 +85,10 @@ def audit(
     A release of totals (JSON) is audited with its data: --data labels.csv --features x.csv --id COLUMN --label COLUMN
     for a mean operator; --data and --label COLUMN, or a table of counts, for counts. Nothing is spent.
 
+    A release of privatised rows (Parquet) with its true answers, --data truth.csv, is compared with them: the reports
+    given the truths must have the promised law, be independent, and tell the truth no more often than promised. Rows
+    are matched by --id COLUMN, which both must hold, or by their order; nothing is drawn.
+
     Ends with 0 if all channels pass, 1 if one fails, 2 if the input cannot be used.
     """
     from askance.cli.output import print_json, progress_bar
@@ -82,6 +97,7 @@ def audit(
     if everything == (what is not None):
         raise InvalidInput("both --all and something to audit" if everything else "nothing to audit", _WANTED)
     header = None
+    options = {"data": data, "features": features, "id_column": id_column, "label": label, "bag": bag}
     with progress_bar("auditing", quiet=quiet) as progress:
         if what is None:
             from askance.planning.auditing.every_mechanism import audit_everything
@@ -95,8 +111,9 @@ def audit(
 
                 reports = {"the channel": audit_channel(spec, draws, error_rate)}
             elif made is not None:
-                options = {"data": data, "features": features, "id_column": id_column, "label": label, "bag": bag}
                 reports = {Path(what).name: _audit_totals(made, options, draws, error_rate)}
+            elif data is not None:
+                reports = {Path(what).name: _audit_made_rows(Path(what), options, draws, error_rate, shuffled)}
             else:
                 header = _header(Path(what))
                 reports = _audit_questions(header, draws, error_rate, progress)
@@ -220,6 +237,33 @@ def _audit_made_counts(
     return audit_counts(counts, level.epsilon, level.delta, made.mechanism, draws=draws, error_rate=rate, made=made)
 
 
+def _audit_made_rows(
+    path: Path, options: dict[str, Any], draws: int | None, rate: float, shuffled: bool
+) -> "ReleaseAudit":
+    from askance.errors import InvalidInput
+    from askance.planning.auditing.row_release_audit import audit_rows
+    from askance.releases.reading import open_release
+    from askance.releases.release import Release
+
+    unused = [f"--{name}" for name in ("features", "label", "bag") if options[name] is not None]
+    unused += [] if draws is None else ["--draws"]
+    if unused:
+        raise InvalidInput(
+            f"{', '.join(unused)} with a release of privatised rows and its data",
+            "--data truth.csv [--id COLUMN]",
+            "The header says which columns are what, and the reports that were made are looked at: none are drawn.",
+        )
+    if not path.exists():
+        raise InvalidInput(f"there is nothing at {path}", _WANTED)
+    return audit_rows(
+        open_release(path, Release),
+        options["data"],
+        id_column=options["id_column"],
+        shuffled=shuffled,
+        error_rate=rate,
+    )
+
+
 def _audit_questions(header: "Header", draws: int | None, error_rate: float, progress: Any) -> "Reports":
     from askance.planning.auditing.channel_audit import audit as audit_channel
 
@@ -315,6 +359,8 @@ def _print_questions(reports: "Reports") -> None:
     for name, report in reports.items():
         for wrong in report.wrong if isinstance(report, ReleaseAudit) else ():
             show(f"{name}: {wrong}", style="red")
+        for remark in report.remarks if isinstance(report, ReleaseAudit) else ():
+            show(f"{name}: {remark}")
         for question in report.questions:
             if question.note:
                 show(f"{name}, {question.name}: {question.note}")

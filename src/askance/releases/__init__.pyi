@@ -19,6 +19,7 @@ from askance.releases.mean_operator_release import Mechanism as Mechanism
 from askance.releases.mean_operator_release import release_mean_operator as release_mean_operator
 from askance.releases.mean_operator_release import simulate_mean_operator_release as simulate_mean_operator_release
 from askance.releases.paid_privatizing import pay_for_answers as pay_for_answers
+from askance.releases.paid_release import nothing_handed_on as nothing_handed_on
 from askance.releases.partition import Partition as Partition
 from askance.releases.partition import TablePartition as TablePartition
 from askance.releases.privatizing import Privatized as Privatized

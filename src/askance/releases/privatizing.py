@@ -69,6 +69,18 @@ class Privatizer:
     def _columns(self) -> list[Column]:
         return [*(column for answers in self._answers for column in answers.columns), *public_columns(self.header)]
 
+    def truths(self, table: pa.Table) -> tuple[dict[str, Any], pa.Table, list[Fault]]:
+        """Return what reports are drawn for, question by question; the public columns; and what is wrong.
+
+        For who audits a release with its data: nothing is drawn. If something is wrong, there are no truths.
+        """
+        arrays, faults = self._converted(table)
+        if faults:
+            return {}, table.select([]), faults
+        asked = {one.question.name: one.prepared(arrays).values for one in self._answers}
+        public = [column for column in self.header.schema if column.name not in asked]
+        return asked, stored(arrays, pa.schema(public)), []
+
     def faults(self, table: pa.Table) -> list[Fault]:
         """Say what is wrong with the answers of a table; nothing is drawn."""
         arrays, faults = self._converted(table)

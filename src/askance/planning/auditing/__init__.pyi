@@ -11,3 +11,7 @@ from askance.planning.auditing.counts_audit import level_of_a_bag as level_of_a_
 from askance.planning.auditing.every_mechanism import audit_everything as audit_everything
 from askance.planning.auditing.mean_operator_audit import audit_mean_operator as audit_mean_operator
 from askance.planning.auditing.release_audit import ReleaseAudit as ReleaseAudit
+from askance.planning.auditing.row_release_audit import CANNOT_SEE as CANNOT_SEE
+from askance.planning.auditing.row_release_audit import ROW_SHARES as ROW_SHARES
+from askance.planning.auditing.row_release_audit import RowReleaseAudit as RowReleaseAudit
+from askance.planning.auditing.row_release_audit import audit_rows as audit_rows

@@ -7,7 +7,7 @@ independent for every honest channel, whatever its law: so dependence can be tes
 
 from abc import ABC, abstractmethod
 from functools import singledispatch
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,14 +30,34 @@ _MOST_FIELDS = 15  # of a report on a row of numbers, drawn at random where ther
 FAR_APART = 10  # sizes of the noise between truths and the middle, where no bounds say how far apart they may be
 
 
+class FieldNames(Protocol):
+    """What tests of dependence must know about fields."""
+
+    @property
+    def names(self) -> list[str]:
+        """Of the fields."""
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How many truths each part has."""
+
+    @property
+    def part(self) -> NDArray[np.int64]:
+        """Which part's truth each field is about."""
+
+    @property
+    def independent(self) -> bool:
+        """Whether fields of one report are independent, given the truth."""
+
+
 class AuditedFields(ABC):
-    """A channel whose reports are fields."""
+    """A channel whose reports are fields: see :class:`FieldNames`."""
 
     channel: Any
-    names: list[str]  # of the fields
-    counts: NDArray[np.int64]  # how many truths each part has
-    part: NDArray[np.int64]  # which part's truth each field is about
-    independent: bool  # whether fields of one report are independent, given the truth
+    names: list[str]
+    counts: NDArray[np.int64]
+    part: NDArray[np.int64]
+    independent: bool
 
     def truths(self, rows: int, rng: np.random.Generator) -> Truths:
         """Draw truths, for every row and part, all equally likely."""

@@ -24,8 +24,9 @@ from askance.planning.auditing.noise_vectors import (
     normal_weights,
 )
 from askance.planning.auditing.release_audit import ReleaseAudit
-from askance.planning.auditing.release_trials import DataSet, ReleaseTrial, findings_of_one, without_remarks
+from askance.planning.auditing.release_trials import DataSet, ReleaseTrial, findings_of_one
 from askance.releases.counts_release import CountsRelease, release_counts
+from askance.releases.paid_release import nothing_handed_on
 
 _ADDED = ("discrete-laplace", "truncated-laplace", "discrete-gaussian", "laplace", "gaussian")
 _ROUNDING = 1e-6  # people, by which the same noise may differ: counts are doubles
@@ -77,7 +78,7 @@ def audit_counts(
     def released(some: list[int]) -> CountsRelease:
         return release(some, epsilon, delta, mechanism)
 
-    with without_remarks():
+    with nothing_handed_on():
         first = released(true)
     chosen, promise = first.mechanism, first.guarantee
     wrong: list[str] = []

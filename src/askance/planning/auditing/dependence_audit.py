@@ -21,12 +21,12 @@ import numpy as np
 
 from askance.arrays import Flags, Floats
 from askance.planning.auditing.audit_questions import AuditQuestion, Finding, most_striking
-from askance.planning.auditing.audited_fields import AuditedFields, Truths, even_ranks
+from askance.planning.auditing.audited_fields import AuditedFields, FieldNames, Truths, even_ranks
 from askance.planning.auditing.drawing_places import in_a_child, in_another_thread
 from askance.planning.auditing.sign_tests import SignSequence, joint_finding, lag_findings, pair_finding
 
-_ROWS = 1 << 15  # of a call, at most: a shared coin among 20,000 rows is 10 standard errors and more
-_FIELDS_OF_ALL_ROWS = 1 << 19  # rows times fields of a call: some seconds for all tests
+ROWS = 1 << 15  # of a call, at most: a shared coin among 20,000 rows is 10 standard errors and more
+FIELDS_OF_ALL_ROWS = 1 << 19  # rows times fields of a call: some seconds for all tests
 _WORK = 1 << 24  # numbers drawn for a call, where a report is costly
 _FEWEST = 200  # rows, however costly
 _COLUMNS = 16  # fields that are looked at one by one, at all distances; the others only together
@@ -48,7 +48,7 @@ _ASKS = {
 
 
 @dataclass(frozen=True, eq=False)
-class _Signs:
+class Signs:
     """Two signs of each rank, rows x fields, and whether it is in a tail."""
 
     ranks: Floats
@@ -80,7 +80,7 @@ class _Signs:
 def audit_dependence(fields: AuditedFields, draws: int | None, error_rate: float) -> list[AuditQuestion]:
     """Test whether reports are drawn independently of each other."""
     rng = np.random.default_rng()
-    rows = max(_FEWEST, min(_ROWS, _FIELDS_OF_ALL_ROWS // len(fields.names), _WORK // fields.work))
+    rows = max(_FEWEST, min(ROWS, FIELDS_OF_ALL_ROWS // len(fields.names), _WORK // fields.work))
     rows = rows if draws is None else max(2, min(rows, int(draws)))
     truths = fields.truths(rows, rng)
 
@@ -103,22 +103,22 @@ def audit_dependence(fields: AuditedFields, draws: int | None, error_rate: float
             found += _between_calls(fields, signs[one], signs[other], f"reports of {one} and of {other}")
     note = f"Could not be tried: {', '.join(missing)}." if missing else ""
     questions = [AuditQuestion.of("repeated calls", _ASKS["repeated calls"], found, rate, note)]
-    found = _between_rows(fields, first, truths, rng)
+    found = between_rows(fields, first, truths, rng)
     questions.append(AuditQuestion.of("neighbouring rows", _ASKS["neighbouring rows"], found, rate))
     if fields.independent and len(fields.names) > 1:
-        found = _between_fields(fields, first, truths)
+        found = between_fields(fields, first, truths)
         questions.append(AuditQuestion.of("attributes", _ASKS["attributes"], found, rate))
     return questions
 
 
-def _orders(fields: AuditedFields, values: Floats, truths: Truths, rng: np.random.Generator) -> list[_Signs]:
+def _orders(fields: AuditedFields, values: Floats, truths: Truths, rng: np.random.Generator) -> list[Signs]:
     """Ranks of the fields as they are, and with the truth first."""
     surprise = fields.surprise(values, truths)
     tables = [values] if surprise is None else [values, surprise]
-    return [_Signs(even_ranks(table, truths, fields.part, rng)) for table in tables]
+    return [Signs(even_ranks(table, truths, fields.part, rng)) for table in tables]
 
 
-def _between_calls(fields: AuditedFields, first: list[_Signs], other: list[_Signs], between: str) -> list[Finding]:
+def _between_calls(fields: AuditedFields, first: list[Signs], other: list[Signs], between: str) -> list[Finding]:
     found = []
     for mine, theirs in zip(first, other, strict=True):
         for sign, (what, _) in enumerate(mine.both):
@@ -131,7 +131,7 @@ def _between_calls(fields: AuditedFields, first: list[_Signs], other: list[_Sign
     return found
 
 
-def _together(one: _Signs, other: _Signs, what: str, names: list[str]) -> Finding:
+def _together(one: Signs, other: Signs, what: str, names: list[str]) -> Finding:
     counted = np.array([(one.tail(j) & other.tail(j)).sum(axis=0) for j in _TAILS])
     chance = np.array([4.0**-j for j in _TAILS])[:, None]
 
@@ -147,7 +147,7 @@ def _always_told(fields: AuditedFields, rows: int, rng: np.random.Generator) -> 
 
     Among all reports on a truth, the largest rank of one person in M calls is below x with probability x^M.
     """
-    people = max(8, min(_PEOPLE, rows // 32, _FIELDS_OF_ALL_ROWS // len(fields.names) // _CALLS))
+    people = max(8, min(_PEOPLE, rows // 32, FIELDS_OF_ALL_ROWS // len(fields.names) // _CALLS))
     truths = fields.truths(people, rng)
     calls = [fields.values(fields.reports(truths), truths) for _ in range(_CALLS)]
     all_truths = np.tile(truths, (_CALLS, 1))
@@ -166,9 +166,8 @@ def _always_told(fields: AuditedFields, rows: int, rng: np.random.Generator) -> 
     return found
 
 
-def _between_rows(
-    fields: AuditedFields, first: list[_Signs], truths: Truths, rng: np.random.Generator
-) -> list[Finding]:
+def between_rows(fields: FieldNames, first: list[Signs], truths: Truths, rng: np.random.Generator) -> list[Finding]:
+    """Test the signs of rows at every distance, with each other and with the truths of other rows."""
     columns = rng.permutation(len(fields.names))[:_COLUMNS]
     # Two ways to divide the truths of each part into halves.
     halves = [
@@ -191,7 +190,7 @@ def _between_rows(
     return found
 
 
-def _rare_neighbours(signs: _Signs, names: list[str]) -> Finding:
+def _rare_neighbours(signs: Signs, names: list[str]) -> Finding:
     """Rare reports at distances 1, 2, 4, ... and half of all rows, in pairs that have no row in common."""
     rows = len(signs.ranks)
     lags = sorted({*(1 << k for k in range(_FEW_LAGS) if 1 << k < rows), rows // 2} - {0})
@@ -212,7 +211,8 @@ def _rare_neighbours(signs: _Signs, names: list[str]) -> Finding:
     return joint_finding(table, np.broadcast_to(np.array(each)[:, None, None], table.shape), chance, name)
 
 
-def _between_fields(fields: AuditedFields, first: list[_Signs], truths: Truths) -> list[Finding]:
+def between_fields(fields: FieldNames, first: list[Signs], truths: Truths) -> list[Finding]:
+    """Test every pair of fields of a row, and each with the truths that others are about."""
     some = np.sort(np.random.default_rng().permutation(len(fields.names))[:_PAIRED])
     names = [fields.names[j] for j in some]
     found = []
@@ -221,7 +221,7 @@ def _between_fields(fields: AuditedFields, first: list[_Signs], truths: Truths) 
         return lambda i, j: f"{what}{names[i]} and {names[j]} go together"
 
     halves = np.where(truths >= fields.counts // 2, 1.0, -1.0)[:, fields.part[some]]
-    for signs in (_Signs(order.ranks[:, some]) for order in first):
+    for signs in (Signs(order.ranks[:, some]) for order in first):
         for what, table in signs.both:
             found.append(pair_finding(table, table, said(what), same=True))
             found.append(pair_finding(halves, table, said(f"{what}the truth of "), same=False))

@@ -31,8 +31,9 @@ from askance.planning.auditing.noise_vectors import (
     frames,
 )
 from askance.planning.auditing.release_audit import ReleaseAudit
-from askance.planning.auditing.release_trials import DataSet, ReleaseTrial, findings_of_one, without_remarks
+from askance.planning.auditing.release_trials import DataSet, ReleaseTrial, findings_of_one
 from askance.releases.mean_operator_release import MeanOperatorRelease, release_mean_operator
+from askance.releases.paid_release import nothing_handed_on
 
 _ROWS = 256  # people of the data that are tried: noise depends on the features by their largest row only
 _EXACT = 1e-5  # relative: what is worked out in two ways differs by less, a millionth that a search adds included
@@ -92,7 +93,7 @@ def audit_mean_operator(
         given = np.array(labels, dtype=object if len({*map(type, labels)}) > 1 else None)[some]
         return release(sums.features, given, epsilon, delta, mechanism, classes=labels, fit_intercept=fit_intercept)
 
-    with without_remarks():
+    with nothing_handed_on():
         first = released(codes[kept])
     chosen, promise = first.mechanism, first.guarantee
     sets = {

@@ -66,26 +66,36 @@ def _noise_findings(
     which: Truths,
     rng: np.random.Generator,
 ) -> Iterator[Finding]:
-    half, noise = 0.0, told - truth
-    if law.steps and law.range is not None and law.bounds is not None:
-        low, step = law.bounds[0], float(law.range) / law.steps
-        whole = np.rint((told - low) / step)
-        beside = int((low + whole * step != told).sum())
-        if beside:
-            yield Finding(f"{beside} of {told.size} reports are not on the public grid: noise in floating point", 0.0)
-        steps = whole - np.clip(np.rint((truth - low) / step), 0, law.steps)
-        half, noise = step / 2, steps * step
-        if law.size / step >= _ENOUGH_STEPS:
-            yield _bits(steps)
-    place = rng.random(noise.shape)
-    below = (1 - place) * law.distribution(noise - half) + place * law.distribution(noise + half)
-    above = place * law.distribution(-noise - half) + (1 - place) * law.distribution(half - noise)
+    below, above, found = noise_uniforms(law, told, truth, rng)
+    yield from found
     names = [f"attribute {column + 1}" for column in columns]
     yield from uniform_findings(below, above, "the noise", names)
     for t in range(3):
         chosen = which == t
         if chosen.any():
             yield from uniform_findings(below[chosen][:, None], above[chosen][:, None], f"the noise at truth {t + 1}")
+
+
+def noise_uniforms(
+    law: NoiseCoordinate, told: Floats, truth: Floats, rng: np.random.Generator
+) -> tuple[Floats, Floats, list[Finding]]:
+    """Turn noise into uniform numbers by its declared law; return them, 1 minus them, and what the grid shows."""
+    half, noise, found = 0.0, told - truth, list[Finding]()
+    if law.steps and law.range is not None and law.bounds is not None:
+        low, step = law.bounds[0], float(law.range) / law.steps
+        whole = np.rint((told - low) / step)
+        beside = int((low + whole * step != told).sum())
+        if beside:
+            what = f"{beside} of {told.size} reports are not on the public grid: noise in floating point"
+            found.append(Finding(what, 0.0))
+        steps = whole - np.clip(np.rint((truth - low) / step), 0, law.steps)
+        half, noise = step / 2, steps * step
+        if law.size / step >= _ENOUGH_STEPS:
+            found.append(_bits(steps))
+    place = rng.random(noise.shape)
+    below = (1 - place) * law.distribution(noise - half) + place * law.distribution(noise + half)
+    above = place * law.distribution(-noise - half) + (1 - place) * law.distribution(half - noise)
+    return below, above, found
 
 
 def _bits(whole: Floats) -> Finding:

@@ -55,6 +55,16 @@ class ReleaseAudit:
         return sum(question.tests for question in self.questions)
 
     @property
+    def counted(self) -> str:
+        """What the questions are answered from, in words."""
+        return f"{self.draws:,} releases of each data set"
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader must know besides: what was compared, and what it cannot show."""
+        return ()
+
+    @property
     def smallest_p(self) -> float:
         """The smallest p-value of all series of tests."""
         return min((question.smallest_p for question in self.questions), default=1.0)
@@ -63,11 +73,12 @@ class ReleaseAudit:
         lines = [
             f"{self.what}: {'passed' if self.passed else 'FAILED'}",
             f"  {self.guarantee}",
-            f"  {self.draws:,} releases of each data set",
+            f"  {self.counted}",
             *(f"  PROBLEM: {problem}" for problem in self.wrong),
             *map(str, self.questions),
             f"audit {'passed' if self.passed else 'FAILED'}; an honest mechanism fails with probability "
             f"{self.error_rate:g} at most",
+            *self.remarks[1:],
         ]
         return "\n".join(lines)
 

@@ -2,9 +2,7 @@
 
 import math
 import time
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,11 +11,12 @@ import numpy as np
 
 from askance.arrays import Floats
 from askance.entropy.replay import Replay, Tape
-from askance.errors import AskanceWarning, InvalidInput
+from askance.errors import InvalidInput
 from askance.planning.auditing.audit_questions import RELEASE_SHARES, AuditQuestion, Finding, most_striking
 from askance.planning.auditing.noise_audit import uniform_findings
 from askance.planning.auditing.noise_vectors import Uniforms, VectorLaw
 from askance.planning.auditing.sign_tests import SignSequence, lag_findings, pair_finding
+from askance.releases.paid_release import nothing_handed_on
 
 _SECONDS = 4.0  # of drawing, where nobody says how many releases
 _LEAST, _MOST = 12, 1000  # releases of each data set, then
@@ -33,14 +32,6 @@ _ASKS = {
     "this release": "May the noise of the release that was made be of its law?",
     "leaks": "Does anything but the labels and the random bytes decide a release?",
 }
-
-
-@contextmanager
-def without_remarks() -> Iterator[None]:
-    """Keep quiet about releases without a ledger: nothing is spent in an audit, and nothing handed on."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AskanceWarning)
-        yield
 
 
 @dataclass(frozen=True)
@@ -93,7 +84,7 @@ class ReleaseTrial:
             isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < _FEWEST
         ):
             raise InvalidInput(f"draws={draws!r}", f"a whole number of releases, at least {_FEWEST}")
-        with without_remarks():
+        with nothing_handed_on():
             found: dict[str, list[Finding]] = {name: [] for name in RELEASE_SHARES}
             found["this release"] += self.made
             if self.added:
