@@ -33,7 +33,7 @@ _CHANCE = 1e-3
 _FAR = 3.0
 # People of each class who are looked at: five in a hundred exceptions are 50 +- 7 of them, well below the 75 allowed.
 _PEOPLE = 1000
-# The last digit of a number has so many values.
+# A column of the digits 0 to 9 has so many values.
 _FEW_VALUES = 10
 # The first and the last so many characters of identifiers are looked at, and as many words.
 _ENDS, _WORDS = 3, 6
@@ -112,7 +112,8 @@ def refuse_telling_identifiers(ids: Any, codes: Codes) -> None:
     for words, where in parts:
         values, column = np.unique(words, return_inverse=True)
         columns = np.split(column.astype(np.float64), stops)
-        if len(values) <= _most_values(len(places)) and _told_by_values(columns, _CHANCE / len(parts)):
+        # Not more values than classes: that odd and even numbers alternate, as labels may, says little.
+        if len(values) <= len(places) and _told_by_values(columns, _CHANCE / len(parts)):
             raise InvalidInput(
                 f"identifiers that tell nearly every label: by their {where}",
                 "identifiers that say nothing about the labels",
