@@ -15,7 +15,6 @@ from askance.mechanisms.counts.balanced_counts import (
     _wide_gaussian_delta,
     balanced_gaussian_delta,
 )
-from askance.mechanisms.counts.balanced_noise import balanced_gaussian, balanced_laplace, rounded_laplace
 from askance.mechanisms.counts.count_mechanisms import SOUND
 from askance.mechanisms.counts.independent_counts import IndependentGaussian, IndependentLaplace
 from askance.mechanisms.counts.sum_zero_vectors import log_vectors
@@ -105,22 +104,27 @@ def test_rounded_laplace_is_as_private_as_real_laplace():
 # -- noise has the law that it says ----------------------------------------------------------------------------------
 
 
-# Chi-square tests of 1,500 draws each: a correct program fails one of them in 10,000.
+# Chi-square tests of 20,000 draws each: a correct program fails one of them in 10,000.
 @pytest.mark.parametrize(
-    ("draw", "noise"),
+    "noise",
     [
-        (lambda b: balanced_laplace(Fraction(3, 2), 3, b), BalancedLaplace(Fraction(3, 2), 3)),
-        (lambda b: balanced_laplace(Fraction(3), 3, b, 2), TruncatedLaplace(Fraction(3), 2, 3)),
-        (lambda b: balanced_laplace(Fraction(20), 3, b, 4), TruncatedLaplace(Fraction(20), 4, 3)),
-        (lambda b: balanced_gaussian(Fraction(7, 4), 3, b), BalancedGaussian(Fraction(7, 4), 3)),
+        BalancedLaplace(Fraction(3, 2), 2),
+        BalancedLaplace(Fraction(3, 2), 3),
+        BalancedLaplace(Fraction(4, 3), 4),
+        TruncatedLaplace(Fraction(3), 2, 2),
+        TruncatedLaplace(Fraction(3), 2, 3),
+        TruncatedLaplace(Fraction(20), 4, 3),
+        BalancedGaussian(Fraction(7, 4), 2),
+        BalancedGaussian(Fraction(7, 4), 3),
+        BalancedGaussian(Fraction(1, 3), 4),
     ],
 )
-def test_balanced_noise_has_its_law(draw, noise):
-    vectors = sum_zero(3, 12)
-    expected = 1500 * law_of(noise, vectors)
-    source = bits(8)
+def test_balanced_noise_has_its_law(noise):
+    classes = noise.classes
+    vectors = sum_zero(classes, {2: 30, 3: 25, 4: 12}[classes])
+    expected = 20_000 * law_of(noise, vectors)
     where = {tuple(v): k for k, v in enumerate(vectors)}
-    found = np.bincount([where[tuple(draw(source))] for _ in range(1500)], minlength=len(vectors))
+    found = np.bincount([where[tuple(v)] for v in noise.noise(20_000, bits(8))], minlength=len(vectors))
     often = expected > 8
     table = np.append(found[often], found[~often].sum()), np.append(expected[often], expected[~often].sum())
     if table[1][-1] == 0:
@@ -129,12 +133,17 @@ def test_balanced_noise_has_its_law(draw, noise):
     assert stats.chisquare(*table).pvalue > 1e-4
 
 
-def test_rounded_laplace_has_its_law():
-    numbers = np.array(rounded_laplace(Fraction(5, 2), 4000, bits(3)))
-    z = np.arange(-9, 10)
-    law = stats.laplace.cdf(z + 0.5, scale=2.5) - stats.laplace.cdf(z - 0.5, scale=2.5)
-    found = np.append([(numbers == k).sum() for k in z], (np.abs(numbers) > 9).sum())
-    assert stats.chisquare(found, 4000 * np.append(law, 1 - law.sum())).pvalue > 1e-4
+@pytest.mark.parametrize("classes", [2, 9, 40])
+def test_bags_are_drawn_together_and_each_sums_to_zero(classes):
+    budget = Budget.of("0.3", "0.01")
+    for law in (BalancedLaplace, TruncatedLaplace, BalancedGaussian):
+        noise = law.calibrated(classes, budget)
+        drawn = noise.noise(1000, bits(classes))
+        assert drawn.shape == (1000, classes)
+        assert not drawn.sum(axis=1).any()
+        assert len(np.unique(drawn, axis=0)) > 20  # of two classes, many are the same by chance
+        # The mean of 1,000 squares: within five of its standard errors, which are below a tenth of it.
+        assert (drawn.astype(float) ** 2).mean() == pytest.approx(noise.error.variance, rel=0.5)
 
 
 @pytest.mark.parametrize("classes", [2, 3, 4])

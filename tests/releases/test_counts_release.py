@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import optimize
 
 import askance as ask
 from askance.entropy.bits import GeneratorBits
@@ -19,6 +18,7 @@ from askance.errors import InvalidInput, ReleaseError
 from askance.mechanisms.budget import Budget
 from askance.mechanisms.counts.count_mechanisms import SOUND, best_noise, calibrated, choose_count_mechanisms
 from askance.releases import paid_release as paying
+from askance.releases.counts_facts import possible_counts
 from askance.releases.counts_release import CountsRelease, simulate_counts_release
 from askance.releases.restated import content_digest
 from askance.solvers.simplex import project_to_simplex
@@ -71,7 +71,7 @@ def test_auto_takes_the_least_distortion_and_spends_no_delta_for_little(tmp_path
     many = ask.release_counts([10] * 10, 0.05, 0.05, ledger=ledger)
     assert many.mechanism == "discrete-gaussian"
     assert [entry.delta for entry in ledger.entries] == ["0", "0.05", "0.05"]
-    assert set(ask.release_counts([30, 70], 1).predicted) == {"discrete-laplace", "laplace", "laplace-prior"}
+    assert set(ask.release_counts([30, 70], 1).predicted) == {"discrete-laplace", "laplace"}
 
 
 @pytest.mark.parametrize(
@@ -100,19 +100,38 @@ def test_noise_of_sum_zero_is_better_than_independent_noise():
             assert ours < plain
 
 
-def test_the_projection_is_the_nearest_point():
+def test_counts_are_whole_and_sums_over_bags_are_not_biased():
+    # 400 bags with about two of a rare class: noise of a dozen people in each. Projected bag by bag, as versions 1 and
+    # 2 did, nearly three times as many came out. The sum of 400 raw counts has a standard error of 283.
     rng = np.random.default_rng(2)
-    release = simulate_counts_release(rng.multinomial(40, [0.02] * 5 + [0.9], 6), 0.2, rng=rng)
-    assert (release.raw < 0).any()
-    for raw, counts, total in zip(release.raw, release.counts, release.totals, strict=True):
-        assert counts.min() >= 0
-        assert counts.sum() == pytest.approx(total)
-        solved = optimize.minimize(
-            lambda x, raw=raw: ((x - raw) ** 2).sum(), np.full(6, total / 6), jac=lambda x, raw=raw: 2 * (x - raw),
-            bounds=[(0, None)] * 6, constraints={"type": "eq", "fun": lambda x, total=total: x.sum() - total},
-            method="SLSQP", options={"ftol": 1e-12},
-        )  # fmt: skip
-        np.testing.assert_allclose(counts, solved.x, atol=1e-4)
+    truth = rng.multinomial(40, [0.05, 0.95], 400)
+    release = simulate_counts_release(truth, "0.1", rng=rng)
+    assert release.counts.dtype == np.int64
+    assert release.counts.min() >= 0
+    np.testing.assert_array_equal(release.counts.sum(axis=1), release.totals)
+    np.testing.assert_array_equal(release.counts.sum(axis=0), release.raw.sum(axis=0))
+    assert abs(release.counts[:, 0].sum() - truth[:, 0].sum()) < 5 * 283
+    assert possible_counts(release.raw, release.totals)[:, 0].sum() > 2.5 * truth[:, 0].sum()
+
+
+def test_counts_of_ten_to_the_fifteen_are_exact():
+    table = [[10**15, 3 * 10**15], [2 * 10**15, 10**15 + 7]]
+    release = ask.release_counts(table, "1e-3")
+    assert release.counts.sum(axis=1).tolist() == [4 * 10**15, 3 * 10**15 + 7] == list(release.totals)
+    np.testing.assert_array_equal(release.counts, release.raw)
+    sure = ask.release_counts(table, 500)
+    np.testing.assert_array_equal(sure.counts, table)
+
+
+def test_the_predicted_error_is_one_that_there_can_be():
+    for classes, epsilon in ((2, "0.001"), (3, "0.01"), (5, "0.1"), (5, 1)):
+        truth = np.random.default_rng(classes).multinomial(30, np.ones(classes) / classes, 300)
+        release = simulate_counts_release(truth, epsilon, rng=np.random.default_rng(1))
+        assert max(release.predicted.values()) <= 2 * (1 - 1 / classes) + 1e-12
+        bag_by_bag = possible_counts(release.raw, release.totals) / 30
+        found = np.abs(bag_by_bag - truth / 30).sum(axis=1).mean()
+        # An approximation: capped count by count, at equal shares.
+        assert release.predicted[release.mechanism] == pytest.approx(found, rel=0.25)
 
 
 def test_the_projection_of_large_numbers():
@@ -121,15 +140,15 @@ def test_the_projection_of_large_numbers():
     np.testing.assert_allclose(project_to_simplex(np.array([1e9 + 0.25, 1e9])), [0.625, 0.375])
 
 
-def test_the_projection_lessens_the_distortion():
+def test_possible_counts_are_nearer_than_raw_ones():
     rng = np.random.default_rng(6)
     truth = np.array([1, 2, 3, 94])
     for _ in range(200):
         release = simulate_counts_release(truth, 0.3, mechanism="discrete-laplace", rng=rng)
-        assert np.abs(release.counts - truth).sum() <= np.abs(release.raw - truth).sum() + 1e-9
+        assert np.abs(release.counts - truth).sum() <= np.abs(release.raw - truth).sum() + 2  # made whole
 
 
-# 500 intervals for five counts each: their share has a standard error of about .005, and is .95 to .96.
+# 500 intervals for five counts each: their share has a standard error of about .005, and is .95 to .963.
 @pytest.mark.parametrize(
     ("mechanism", "epsilon", "delta"),
     [
@@ -146,7 +165,7 @@ def test_intervals_cover(mechanism, epsilon, delta):
     release = simulate_counts_release(truth, epsilon, delta, mechanism, rng=np.random.default_rng(9))
     low, high = release.interval(0.95)
     covered = ((low <= truth / 1000) & (truth / 1000 <= high)).mean()
-    assert 0.93 < covered < 0.97
+    assert 0.93 < covered < 0.985
 
 
 def test_the_normal_interval_of_the_stated_covariance_covers():
@@ -156,6 +175,113 @@ def test_the_normal_interval_of_the_stated_covariance_covers():
         error = np.sqrt(np.diagonal(release.noise, axis1=1, axis2=2))
         covered = (np.abs(release.raw_proportions - truth / 1000) <= 1.96 * error).mean()
         assert 0.93 < covered < 0.97
+
+
+# -- larger groups ----------------------------------------------------------------------------------------------------
+
+
+def units(rng, bags=60):
+    truth = rng.multinomial(25, [0.1, 0.3, 0.6], bags)
+    regions = [f"r{number // 10}" for number in range(bags)]
+    return truth, regions, ["west" if region < "r3" else "east" for region in regions]
+
+
+def test_bags_regions_and_the_country_agree(tmp_path):
+    truth, regions, halves = units(np.random.default_rng(3))
+    release = ask.release_counts(truth, "0.3", within={"region": regions, "half": halves})
+    assert [(each.level, len(each.groups)) for each in release.within] == [("region", 6), ("half", 2), ("all", 1)]
+    below = release.counts
+    for level in release.within:
+        assert level.counts.min() >= 0
+        np.testing.assert_array_equal(level.counts.sum(axis=1), level.totals)
+        summed = np.zeros_like(level.counts)
+        np.add.at(summed, level.holder, below)
+        np.testing.assert_array_equal(summed, level.counts)
+        below = level.counts
+    assert (release.guarantee.epsilon, release.parameters[0]["scale"]) == (0.3, "80/3")  # 2 / (0.3 / 4)
+    release.write(tmp_path / "counts.json")
+    again = ask.read_release(tmp_path / "counts.json")
+    assert again.to_dict() == release.to_dict()
+    np.testing.assert_array_equal(again.within[1].counts, release.within[1].counts)
+    assert "60 bags within 6 groups (region) within 2 groups (half)" in str(again)
+
+
+def test_what_levels_say_together_is_nearer_than_each():
+    # Means of 40 releases: the ratio of errors has a standard error of about .05.
+    rng = np.random.default_rng(4)
+    truth, regions, _ = units(rng, 200)
+    regions = [f"r{number // 25}" for number in range(200)]
+    country, together, apart = [], [], []
+    for _ in range(40):
+        release = simulate_counts_release(truth, "0.3", within=regions, rng=rng)
+        region = release.within[0]
+        real = np.zeros(region.counts.shape)
+        np.add.at(real, region.holder, truth)
+        together.append(np.abs(region.counts - real).mean())
+        summed = np.zeros(region.counts.shape)
+        np.add.at(summed, region.holder, release.raw)
+        apart.append(np.abs(summed - real).mean())
+        country.append(release.counts.sum(axis=0) - truth.sum(axis=0))
+    assert np.mean(together) < 0.5 * np.mean(apart)
+    error = np.std(country, axis=0) / np.sqrt(40)
+    assert (np.abs(np.mean(country, axis=0)) < 4.5 * error).all()
+
+
+def test_a_hierarchy_costs_what_it_says(tmp_path):
+    truth, regions, _ = units(np.random.default_rng(3))
+    ledger = ask.Ledger.create(tmp_path / "l", 1, "0.1", data_set="d")
+    ask.release_counts(truth, "0.6", within=regions, ledger=ledger)
+    (entry,) = ledger.entries
+    assert entry.epsilon == "0.6"
+    assert "6 of 'region'" in entry.what
+    with pytest.raises(ask.BudgetSpent):
+        ask.release_counts(truth, "0.6", within=regions, ledger=ledger)
+    assert ask.audit_counts(truth, "0.2", draws=40, made=ask.release_counts(truth, "0.6", within=regions)).passed
+
+
+def test_a_release_with_a_region_changed_is_refused(tmp_path):
+    truth, regions, _ = units(np.random.default_rng(3))
+    content = ask.release_counts(truth, "0.6", within=regions).to_dict()
+    for change in ("holder", "raw", "counts", "groups"):
+        other = json.loads(json.dumps(content))
+        region = other["within"][0]
+        if change == "holder":
+            region["holder"][0] = 5
+        elif change == "groups":
+            region["groups"][0] = region["groups"][1]
+        else:
+            region[change][0][0] += 1
+            region[change][0][1] -= 1 if change == "raw" else 0
+        path = tmp_path / f"{change}.json"
+        path.write_text(json.dumps(other | {"digest": content_digest(other)}))
+        with pytest.raises(ReleaseError, match="damaged"):
+            CountsRelease.read(path)
+    fewer = json.loads(json.dumps(content)) | {"within": []}
+    path = tmp_path / "fewer.json"
+    path.write_text(json.dumps(fewer | {"digest": content_digest(fewer)}))
+    with pytest.raises(ReleaseError, match="damaged"):  # noise for a third of the level that is claimed
+        CountsRelease.read(path)
+
+
+@pytest.mark.parametrize(
+    ("within", "options", "says"),
+    [
+        (["n", "s"], {}, "names 2 groups for 3 bags"),
+        (["n", "n", "n"], {}, "1 groups"),
+        (["n", "s", "w"], {}, "3 groups for 3 below"),
+        ({"region": ["n", "n", "s"], "half": ["e", "w", "w"]}, {}, "'n' in two groups of the level 'half'"),
+        ("nns", {}, "a group for each bag"),
+        (["n", "n", None], {}, "without a name"),
+        ({}, {}, "0 levels"),
+        (["n", "n", "s"], {"disjoint": False}, "bags that nobody shares"),
+        (["n", "n", "s"], {"mechanism": "laplace-prior"}, "noise that is added"),
+    ],
+)
+def test_groups_that_cannot_be(within, options, says, tmp_path):
+    ledger = ask.Ledger.create(tmp_path / "l", 10, "0.1", data_set="d")
+    with pytest.raises(InvalidInput, match=says):
+        ask.release_counts([[3, 1], [1, 3], [2, 2]], 1, within=within, ledger=ledger, **options)
+    assert ledger.entries == ()
 
 
 # -- tables ----------------------------------------------------------------------------------------------------------
@@ -232,11 +358,23 @@ def test_the_golden_file_of_version_1_is_read_for_ever():
     np.testing.assert_allclose(high - low, 15 / 1000)
 
 
+@pytest.mark.parametrize("name", ["discrete-laplace", "discrete-gaussian", "laplace", "shared"])
+def test_the_golden_files_of_version_2_are_read_for_ever(name):
+    path = GOLDEN.with_name(f"counts-v2-{name}.json")
+    golden = ask.read_release(path)
+    said = json.loads(path.read_text())
+    assert golden.to_dict() == said
+    assert golden.version == said["version"] == 2
+    assert golden.counts.dtype == np.int64  # which the file does not say: it holds the nearest numbers, bag by bag
+    np.testing.assert_array_equal(golden.counts.sum(axis=1), said["totals"])
+    assert golden.within == ()
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
         ({"format": "askance-mean-operator"}, "is not a release of counts"),
-        ({"version": 3}, "format version 3"),
+        ({"version": 4}, "format version 4"),
         ({"counts": [[1.0]]}, "damaged"),
         ({"raw": None}, "damaged"),
         ({"totals": [10, 0]}, "damaged"),

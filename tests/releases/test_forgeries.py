@@ -189,7 +189,7 @@ def test_the_forgery_that_was_found(tmp_path):
 
 
 def test_a_name_that_comes_twice_is_refused(tmp_path):
-    text = ask.release_counts([30, 70], 5).to_json().replace('"version": 2,', '"version": 2, "version": 2,')
+    text = ask.release_counts([30, 70], 5).to_json().replace('"version": 3,', '"version": 3, "version": 3,')
     (tmp_path / "twice.json").write_text(text)
     with pytest.raises(ask.ReleaseError, match="'version' more than once"):
         ask.read_release(tmp_path / "twice.json")

@@ -108,6 +108,13 @@ def counts(
     counted: Annotated[
         bool, typer.Option("--counts", help="DATA has a row for each bag and a column of counts for each class.")
     ] = False,
+    within: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMNS",
+            help="Columns of larger groups that the bags are in, from small to large: released too, and consistent.",
+        ),
+    ] = None,
     id_column: Annotated[
         str | None, typer.Option("--id", metavar="COLUMN", help="Identifiers: nobody may be in two rows.")
     ] = None,
@@ -137,7 +144,7 @@ def counts(
     from askance.mechanisms.ledger import Ledger
     from askance.releases.counts_release import CountsRelease, release_counts
     from askance.releases.signatures import sign_release, signing_key
-    from askance.tables.counted_people import CountedPeople, count_people, read_count_table
+    from askance.tables.counted_people import CountedPeople, count_people, groups_of_bags, read_count_table
 
     if counted == (label is not None) or (counted and id_column is not None):
         raise InvalidInput(
@@ -153,6 +160,10 @@ def counts(
         found = CountedPeople(read_count_table(data, bag, declared), None)
     else:
         found = count_people(data, label, bag, declared, id_column, overlapping=overlapping)
+    levels = between_commas(within, "--within")
+    if levels is not None and bag is None:
+        raise InvalidInput("--within without --bag", "the column of bags, which are in the larger groups")
+    groups = None if levels is None or bag is None else groups_of_bags(data, bag, levels, found.table.bags)
     done = release_counts(
         found.table.counts,
         epsilon,
@@ -161,6 +172,7 @@ def counts(
         ledger=book,
         classes=declared,
         bags=found.table.bags,
+        within=groups,
         disjoint=not overlapping,
         people=found.people,
     )

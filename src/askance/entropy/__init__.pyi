@@ -7,12 +7,15 @@ from askance.entropy.draws import AliasSampler as AliasSampler
 from askance.entropy.draws import BinarySampler as BinarySampler
 from askance.entropy.draws import Sampler as Sampler
 from askance.entropy.draws import code_type as code_type
+from askance.entropy.exact_tables import exp_coins as exp_coins
 from askance.entropy.noise import discrete_laplace as discrete_laplace
 from askance.entropy.noise import discrete_laplace_variance as discrete_laplace_variance
 from askance.entropy.noise import gaussian_number as gaussian_number
 from askance.entropy.noise import geometric as geometric
 from askance.entropy.noise import happens as happens
 from askance.entropy.noise import laplace_number as laplace_number
+from askance.entropy.noise_arrays import gaussian_array as gaussian_array
+from askance.entropy.noise_arrays import laplace_array as laplace_array
 from askance.entropy.random_bits import RandomIntegers as RandomIntegers
 from askance.entropy.replay import Replay as Replay
 from askance.entropy.replay import Tape as Tape
@@ -32,3 +35,4 @@ from askance.entropy.windows import coins as coins
 from askance.entropy.windows import report_windows as report_windows
 from askance.entropy.windows import row_blocks as row_blocks
 from askance.entropy.windows import subsets as subsets
+from askance.entropy.words import RandomWords as RandomWords

@@ -17,11 +17,9 @@ from askance.arrays import Floats
 from askance.entropy.bits import BitSource
 from askance.entropy.random_bits import RandomIntegers
 from askance.entropy.rounded_noise import Bounds, NormalPair, rounded_sizes
+from askance.entropy.words import WORD_BITS, RandomWords, Words
 
 Whole = NDArray[np.int64]
-Words = NDArray[np.uint64]
-
-_BITS = 64  # of a word, with which a uniform number begins
 _ALLOWANCE = 1e-8  # of noise of size 1; the errors of doubles add up to less than 1e-9 of it
 _NEAR_ONE = 1e-12  # a squared length this near 1 is not known to be below it: doubles are off by some 1e-16
 _SMALL_SQUARE = 1e-4  # below it, an error in the squared length is no longer small beside the length
@@ -38,14 +36,14 @@ def rounded_gaussian_array(deviation: Fraction, count: int, source: BitSource) -
     >>> rounded_gaussian_array(Fraction(3), 4, system_bits()).shape
     (4,)
     """
-    words = _Words(source)
+    words = RandomWords(source)
     parts: list[Whole] = []
     missing = count
     while missing > 0:
         sizes = _normal_sizes(deviation, words.draw(2 * (missing // 2 + 8)).reshape(-1, 2), words.draw_one)
         parts.append(sizes[:missing])
         missing -= len(parts[-1])
-    return _signed(np.concatenate([*parts, np.empty(0, np.int64)]), words)
+    return words.signed(np.concatenate([*parts, np.empty(0, np.int64)]))
 
 
 def rounded_laplace_array(scale: Fraction, count: int, source: BitSource) -> Whole:
@@ -58,15 +56,15 @@ def rounded_laplace_array(scale: Fraction, count: int, source: BitSource) -> Who
     >>> rounded_laplace_array(Fraction(3), 4, system_bits()).shape
     (4,)
     """
-    words = _Words(source)
+    words = RandomWords(source)
     drawn = words.draw(count)
     uniform = _as_doubles(drawn)
     sizes, sure = _round(-np.log(uniform), scale)
     sure &= uniform > _SMALL_UNIFORM
     for n in np.flatnonzero(~sure):
-        number = _Bits(int(drawn[n]), _BITS, words.draw_one)
+        number = _Bits(int(drawn[n]), WORD_BITS, words.draw_one)
         sizes[n] = rounded_sizes(partial(_minus_log, number), scale, [number])[0]
-    return _signed(sizes, words)
+    return words.signed(sizes)
 
 
 def _normal_sizes(deviation: Fraction, drawn: Words, more: RandomIntegers) -> Whole:
@@ -79,7 +77,7 @@ def _normal_sizes(deviation: Fraction, drawn: Words, more: RandomIntegers) -> Wh
     sizes, sure = _round(pairs * np.sqrt(-2 * np.log(inner) / inner)[:, None], deviation)
     keep = known.copy()
     for n in np.flatnonzero(~outside & ~(known & sure.all(axis=1))):
-        pair = NormalPair(*(_Bits(int(word), _BITS, more) for word in drawn[n]))
+        pair = NormalPair(*(_Bits(int(word), WORD_BITS, more) for word in drawn[n]))
         keep[n] = pair.is_surely_inside()
         if keep[n]:
             sizes[n] = rounded_sizes(pair.sizes, deviation, [pair])
@@ -95,34 +93,13 @@ def _round(noise: Floats, scale: Fraction) -> tuple[Whole, NDArray[np.bool_]]:
     return whole.astype(np.int64), to_border > _ALLOWANCE * (float(scale) + 1)
 
 
-def _signed(sizes: Whole, words: "_Words") -> Whole:
-    bits = np.unpackbits(words.draw(-(-len(sizes) // _BITS)).view(np.uint8))[: len(sizes)]
-    return np.where(bits == 1, -sizes, sizes)
-
-
 def _as_doubles(words: Words) -> Floats:
-    return (words.astype(float) + 0.5) * 2.0**-_BITS
+    return (words.astype(float) + 0.5) * 2.0**-WORD_BITS
 
 
 def _minus_log(number: "_Bits") -> list[Bounds]:
     low, high = number.bounds
     return [(-high.ln(), -low.ln())]
-
-
-class _Words:
-    """Random words by the array, and single bits for the few numbers that need more."""
-
-    def __init__(self, source: BitSource) -> None:
-        self._source = source
-        self.draw_one = RandomIntegers(source)
-
-    def draw(self, count: int) -> Words:
-        parts: list[Words] = []
-        while count > 0:
-            block = self._source.block().view(np.uint64)[:count].copy()  # the source may overwrite it
-            parts.append(block)
-            count -= len(block)
-        return np.concatenate([*parts, np.empty(0, np.uint64)])
 
 
 @dataclass

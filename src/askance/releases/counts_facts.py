@@ -12,13 +12,20 @@ from typing import Any
 import numpy as np
 
 from askance.arrays import Floats
-from askance.channels.alphabet import as_labels
+from askance.channels.alphabet import Label, as_labels
 from askance.channels.guarantee import Guarantee
 from askance.errors import InvalidInput
 from askance.mechanisms.budget import Budget, written
 from askance.mechanisms.counts.count_levels import fits_level
-from askance.mechanisms.counts.count_mechanisms import CountMechanism, from_parameters, mean_distortion
+from askance.mechanisms.counts.count_mechanisms import (
+    CountMechanism,
+    expected_distortion,
+    from_parameters,
+    mean_distortion,
+)
+from askance.mechanisms.counts.count_noise import CountNoise
 from askance.mechanisms.counts.scaled_dirichlet import NAME as PAPER
+from askance.releases.counts_within import CountGroups, Grouping, consistent_counts, read_groupings
 from askance.solvers.simplex import project_to_simplex
 from askance.tables.count_tables import bag_names
 
@@ -30,7 +37,8 @@ NEIGHBOURS = "data sets that differ in one label; who is in which bag is public,
 _LEAST_EPSILON = Fraction(1, 10**6)
 _MOST_EPSILON = 500
 _LEAST_DELTA = Fraction(1, 10**100)
-_ROUNDING = 1e-6  # relative: counts are doubles of up to 2^53 people, moved to their total
+_ROUNDING = 1e-12  # relative: counts are doubles of up to 2^53 people, moved to their total
+_ROUNDING_THEN = 1e-6  # of versions 1 and 2, whose counts would not follow from raw ones that are off
 _MOST_DIGITS = 400  # of an exact level: a fraction of two numbers as long as a double can be
 
 
@@ -58,8 +66,16 @@ def of_all_bags(one: Budget, bags: int, disjoint: bool) -> Budget:
     return Budget.of(one.epsilon * times, one.delta * times)
 
 
+def of_one_level(asked: Budget, levels: int) -> Budget:
+    """Return the part of a level that each of several levels of groups has."""
+    return Budget.of(asked.epsilon / levels, asked.delta / levels)
+
+
 def possible_counts(raw: Floats, totals: Sequence[int]) -> Floats:
-    """Return the nearest counts that are not negative and sum to the totals."""
+    """Return the nearest counts that are not negative and sum to the totals, bag by bag: what versions 1 and 2 wrote.
+
+    They are not whole, and their sums over bags are biased: where noise is larger than a count, it is never too small.
+    """
     return np.array([project_to_simplex(row / total) * total for row, total in zip(raw, totals, strict=True)])
 
 
@@ -90,33 +106,77 @@ def read_counts_facts(fields: Mapping[str, Any]) -> dict[str, Any]:
     shape = (len(bags), len(classes))
     if raw.shape != shape or len(parameters) != len(totals) or not np.isfinite(raw).all():
         raise InvalidInput(f"counts of shape {raw.shape} for {shape[0]} bags of {shape[1]} classes", "one for each")
-    off = np.abs(raw.sum(axis=1) - totals)
-    if (off > _ROUNDING * (np.abs(raw).sum(axis=1) + totals)).any():
-        raise InvalidInput("raw counts that do not sum to the totals", "counts of all people")
+    _check_sums(raw, np.array(totals), fields["version"])
     known: dict[CountMechanism, CountMechanism] = {}
     read = (from_parameters(name, each, total, len(classes)) for total, each in zip(totals, parameters, strict=True))
     laws = [known.setdefault(law, law) for law in read]  # noise is the same for bags of all sizes: looked at once
     asked, disjoint = _level(fields, name, len(bags))
-    if name != PAPER and not all(fits_level(law, asked) for law in known.values()):
+    groupings, above = _read_within(fields, bags, raw.shape[1])
+    share = of_one_level(asked, len(groupings) + 1)
+    if groupings and (not disjoint or not isinstance(laws[0], CountNoise) or len(known) > 1):
+        raise InvalidInput("larger groups of bags that cannot have any", "disjoint bags, and noise that is added")
+    if name != PAPER and not all(fits_level(law, share) for law in known.values()):
         raise InvalidInput(
             f"noise that {asked} does not ask for", "parameters, mechanism and level that belong together"
         )
     cost = of_all_bags(asked, len(bags), disjoint)
+    sizes = [np.array(totals, dtype=np.int64)]
+    for grouping in groupings:
+        sizes.append(grouping.summed(sizes[-1]))
+    for noisy, size in zip(above, sizes[1:], strict=True):
+        _check_sums(noisy, size, fields["version"])
+    counts, larger = consistent_counts(raw, sizes[0], groupings, above)
+    within = tuple(
+        CountGroups(each.level, each.groups, each.holder, size, noisy, whole)
+        for each, size, noisy, whole in zip(groupings, sizes[1:], above, larger, strict=True)
+    )
     return {
         "classes": classes,
         "bags": bags,
         "totals": tuple(totals),
-        "counts": possible_counts(raw, totals),
+        "counts": counts,
         "raw": raw,
         "guarantee": counts_guarantee(name, cost),
         "mechanism": name,
         "how_known": laws[0].how_known,
         "parameters": parameters,
-        "predicted": _predicted(fields["predicted"], name, laws, totals),
+        "predicted": _predicted(fields, name, laws, totals),
         "asked": asked if "asked" in fields else None,
         "disjoint": disjoint,
         "askance": str(fields["askance"]),
+        "within": within,
+        "version": fields["version"],
     }
+
+
+def _check_sums(raw: Floats, totals: Any, version: int) -> None:
+    off = np.abs(raw.sum(axis=1) - totals)
+    if (off > (_ROUNDING if version > 2 else _ROUNDING_THEN) * (np.abs(raw).sum(axis=1) + totals)).any():
+        raise InvalidInput("raw counts that do not sum to the totals", "counts of all people")
+
+
+def _read_within(
+    fields: Mapping[str, Any], bags: Sequence[Label], classes: int
+) -> tuple[tuple[Grouping, ...], list[Floats]]:
+    """Return which groups hold which, and their noisy counts; versions 1 and 2 had none."""
+    said = fields["within"] if fields["version"] > 2 else []
+    if not said:
+        return (), []
+    place, of_bag = np.arange(len(bags)), {}
+    for each in said[:-1]:
+        holder = np.array(each["holder"])
+        if holder.ndim != 1 or holder.dtype.kind not in "iu" or len(holder) <= place.max() or holder.min() < 0:
+            raise InvalidInput("groups that hold no groups", "the number of its group for each group below")
+        place = holder[place]
+        of_bag[each["level"]] = [each["groups"][number] for number in place.tolist()]
+    groupings = read_groupings(of_bag, bags)
+    if len(groupings) != len(said):
+        raise InvalidInput(f"{len(said)} levels of groups", f"{len(groupings)}, with that of everybody")
+    raw = [np.array(each["raw"], dtype=float) for each in said]
+    for noisy, grouping in zip(raw, groupings, strict=True):
+        if noisy.shape != (len(grouping.groups), classes) or not np.isfinite(noisy).all():
+            raise InvalidInput(f"counts of shape {noisy.shape} of {len(grouping.groups)} groups", "one for each class")
+    return groupings, raw
 
 
 def _level(fields: Mapping[str, Any], mechanism: str, bags: int) -> tuple[Budget, bool]:
@@ -140,15 +200,16 @@ def _level(fields: Mapping[str, Any], mechanism: str, bags: int) -> tuple[Budget
 
 
 def _predicted(
-    said: Mapping[str, Any], mechanism: str, laws: Sequence[CountMechanism], totals: Sequence[int]
+    fields: Mapping[str, Any], mechanism: str, laws: Sequence[CountMechanism], totals: Sequence[int]
 ) -> dict[str, float]:
     """Return the expected distortions: that of the mechanism recomputed, those of others as they were looked at."""
-    others = {str(name): float(value) for name, value in said.items()}
+    others = {str(name): float(value) for name, value in fields["predicted"].items()}
     if mechanism == PAPER:
         return {}
     if not all(0 < value < math.inf for value in others.values()) or mechanism not in others:
         raise InvalidInput("expected errors that cannot be", "a positive number for each mechanism that was looked at")
-    return {name: mean_distortion(laws, totals) if name == mechanism else value for name, value in others.items()}
+    expected = mean_distortion if fields["version"] < 3 else expected_distortion
+    return {name: expected(laws, totals) if name == mechanism else value for name, value in others.items()}
 
 
 def _whole_numbers(said: Any) -> list[int]:

@@ -4,9 +4,10 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import Any, NamedTuple, Self, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 import askance
 from askance.arrays import Floats
@@ -14,38 +15,17 @@ from askance.channels.alphabet import Label
 from askance.channels.guarantee import Guarantee, proof_page
 from askance.entropy.bits import BitSource, GeneratorBits
 from askance.errors import InvalidInput
-from askance.mechanisms.accounting.mechanism_losses import count_loss, counts_loss
-from askance.mechanisms.accounting.privacy_loss import PrivacyLoss
 from askance.mechanisms.budget import Budget, Number
-from askance.mechanisms.counts.count_mechanisms import (
-    CountMechanism,
-    choose_count_mechanisms,
-    cost,
-    from_parameters,
-    to_parameters,
-)
+from askance.mechanisms.counts.count_mechanisms import CountMechanism, from_parameters
 from askance.mechanisms.counts.count_noise import CountNoise
-from askance.mechanisms.counts.dirichlet_draws import PaperDirichlet
 from askance.mechanisms.counts.scaled_dirichlet import NAME as PAPER
 from askance.mechanisms.counts.scaled_dirichlet import Search
 from askance.mechanisms.ledger import Ledger
-from askance.mechanisms.person_keys import id_texts
-from askance.releases.counts_facts import (
-    check_count_level,
-    counts_guarantee,
-    exact_level,
-    of_all_bags,
-    possible_counts,
-    read_counts_facts,
-)
+from askance.releases.counts_facts import exact_level, possible_counts, read_counts_facts
+from askance.releases.counts_task import CountsTask, Mechanism
+from askance.releases.counts_within import CountGroups
 from askance.releases.json_release import JsonRelease
 from askance.releases.paid_release import paid_release
-from askance.tables.count_tables import CountTable, read_counts
-
-Mechanism = Literal[
-    "auto", "discrete-laplace", "truncated-laplace", "discrete-gaussian", "laplace", "gaussian", "laplace-prior",
-    "dirichlet", "scaled-dirichlet-paper",
-]  # fmt: skip
 
 
 class Intervals(NamedTuple):
@@ -66,8 +46,9 @@ class CountsRelease(JsonRelease):
         The names of the bags.
     totals : tuple of int
         How many people are in each bag: public.
-    counts : array, bags x K
-        Not negative, and they sum to the totals: the nearest such numbers to the raw ones.
+    counts : array of whole numbers, bags x K
+        Not negative; they sum to the totals, and their sums over bags are those of the raw counts, or the nearest that
+        are possible. So totals of regions that are added up are not biased by counts that cannot be negative.
     raw : array, bags x K
         As they were drawn: unbiased, and they sum to the totals. For who takes the noise into account. Only those of
         "laplace-prior" are biased, towards equal shares, where counts are small beside the noise.
@@ -86,6 +67,11 @@ class CountsRelease(JsonRelease):
         Whether nobody is in two bags.
     askance : str
         The version that made it.
+    within : tuple of CountGroups
+        Larger groups that were released too, from the smallest to that of everybody; none unless asked for. Their
+        counts are the sums of those of the bags.
+    version : int
+        Of the format. Files of versions 1 and 2 hold counts that are not whole.
 
     Examples
     --------
@@ -99,14 +85,14 @@ class CountsRelease(JsonRelease):
     """
 
     FORMAT = "askance-counts"
-    VERSION = 2
+    VERSION = 3
     WHAT = "a release of counts"
     FOR = "Counts are for RatioEstimator and ProportionClassifier."
 
     classes: tuple[Label, ...]
     bags: tuple[Label, ...]
     totals: tuple[int, ...]
-    counts: Floats
+    counts: NDArray[np.int64]
     raw: Floats
     guarantee: Guarantee
     mechanism: str
@@ -116,6 +102,8 @@ class CountsRelease(JsonRelease):
     asked: Budget | None = None
     disjoint: bool = True
     askance: str = askance.__version__
+    within: tuple[CountGroups, ...] = ()
+    version: int = VERSION
 
     def __post_init__(self) -> None:
         if self.mechanism in get_args(Mechanism):  # derived, also of what an earlier version wrote: no file says it
@@ -149,12 +137,11 @@ class CountsRelease(JsonRelease):
         """
         if not 0 < level < 1:
             raise InvalidInput(f"level={level!r}", "a number between 0 and 1")
-        below, above = np.empty_like(self.raw), np.empty_like(self.raw)
-        for bag, (noise, covariance) in enumerate(zip(self._mechanisms, self._covariances, strict=True)):
-            if isinstance(noise, CountNoise):
-                below[bag], above[bag] = noise.error.margins(level)
-            else:
-                below[bag] = above[bag] = _normal_quantile(level) * np.sqrt(np.diag(covariance))
+        law = self._mechanisms[0]
+        if isinstance(law, CountNoise):
+            below, above = (np.asarray(side) for side in law.error.margins(level))
+        else:
+            below = above = _normal_quantile(level) * np.sqrt(np.diagonal(self._covariances, axis1=1, axis2=2))
         ends = (self.raw - below, self.raw + above)
         return Intervals(*(np.clip(end / self._sizes, 0.0, 1.0) for end in ends))
 
@@ -171,6 +158,9 @@ class CountsRelease(JsonRelease):
 
     @cached_property
     def _covariances(self) -> Floats:
+        law = self._mechanisms[0]
+        if isinstance(law, CountNoise):  # the same for all bags
+            return np.repeat(law.covariance(self.raw[0])[None], len(self.raw), axis=0)
         return np.array([each.covariance(raw) for each, raw in zip(self._mechanisms, self.raw, strict=True)])
 
     @property
@@ -184,12 +174,12 @@ class CountsRelease(JsonRelease):
         rounded = [[float(f"{variance:.9g}") for variance in line] for line in variances]
         said = {
             "format": self.FORMAT,
-            "version": 1 if self.asked is None else self.VERSION,
+            "version": self.version,
             "askance": self.askance,
             "classes": list(self.classes),
             "bags": list(self.bags),
             "totals": list(self.totals),
-            "counts": self.counts.tolist(),
+            "counts": (self.counts if self.version > 2 else possible_counts(self.raw, self.totals)).tolist(),
             "raw": self.raw.tolist(),
             "noise_variance": rounded,
             "mechanism": self.mechanism,
@@ -200,6 +190,8 @@ class CountsRelease(JsonRelease):
         }
         if self.asked is not None:
             said |= {"asked": exact_level(self.asked), "disjoint": self.disjoint}
+        if self.version > 2:
+            said["within"] = [groups.restated() for groups in self.within]
         return said
 
     @classmethod
@@ -209,8 +201,9 @@ class CountsRelease(JsonRelease):
 
     def __str__(self) -> str:
         people, bags = sum(self.totals), len(self.bags)
+        groups = "".join(f" within {len(each.groups):,} groups ({each.level})" for each in self.within[:-1])
         return (
-            f"counts of {people:,} labels in {len(self.classes)} classes, {bags:,} bag{'s' * (bags > 1)}\n"
+            f"counts of {people:,} labels in {len(self.classes)} classes, {bags:,} bag{'s' * (bags > 1)}{groups}\n"
             f"{self.mechanism}: {self.guarantee}\n{self.how_known}"
         )
 
@@ -224,6 +217,7 @@ def release_counts(
     ledger: Ledger | str | os.PathLike[str] | None = None,
     classes: Sequence[Any] | None = None,
     bags: Sequence[Any] | None = None,
+    within: Any = None,
     disjoint: bool = True,
     people: Any = None,
     search: Search = "exact",
@@ -253,6 +247,11 @@ def release_counts(
         The names of the classes, in the order that is wanted; 0, 1, ... if neither this nor the table tells.
     bags : sequence, optional
         The names of the bags.
+    within : sequence, or mapping of sequences, optional
+        Larger groups that the bags are in, to be released too: the name of its group for each bag; or several levels by
+        name, from the smallest groups to the largest, such as {"county": [...], "state": [...]}. Everybody together is
+        counted above them. All levels agree: bags sum to their groups, groups to larger ones. A label is in one group
+        of every level, so that each level gets an equal part of epsilon and delta.
     disjoint : bool
         Whether nobody is in two bags. Then a label counts once, and all bags together cost no more than one. If not,
         the levels of all bags add up.
@@ -273,13 +272,16 @@ def release_counts(
     True
     >>> print(release.guarantee)  # doctest: +ELLIPSIS
     epsilon 1, protects one person's label (data sets that differ in one label; ...)
+    >>> units = ask.release_counts([[5, 9], [7, 3], [8, 8]], epsilon=1.0, within=["north", "north", "south"])
+    >>> bool((units.counts[:2].sum(axis=0) == units.within[0].counts[0]).all())
+    True
 
     References
     ----------
     Iyer, Nath & Sarawagi, [CR], section 3; Hardt & Talwar (2010) for noise by the norm of what one label moves;
-    Canonne, Kamath & Steinke (2020) for exact coins.
+    Canonne, Kamath & Steinke (2020) for exact coins; Hay, Rastogi, Miklau & Suciu (2010) for levels that agree.
     """
-    task = _Task.checked(counts, epsilon, delta, mechanism, classes, bags, disjoint, people, search)
+    task = _Task.checked(counts, epsilon, delta, mechanism, classes, bags, within, disjoint, people, search)
     if ledger is not None and mechanism == PAPER:
         raise InvalidInput(
             f"mechanism={mechanism!r} with a ledger", "a mechanism that has a guarantee", "Nothing was spent."
@@ -304,87 +306,16 @@ def simulate_counts_release(
     >>> simulate_counts_release([5, 10, 15], 1.0, mechanism="laplace", rng=np.random.default_rng(0)).mechanism
     'laplace'
     """
-    defaults = {"classes": None, "bags": None, "disjoint": True, "people": None, "search": "exact"}
+    defaults = {"classes": None, "bags": None, "within": None, "disjoint": True, "people": None, "search": "exact"}
     return _Task.checked(counts, epsilon, delta, mechanism, **(defaults | options)).release(GeneratorBits(rng))
 
 
-@dataclass(frozen=True, eq=False)
-class _Task:
-    """A release that is fully checked and decided, and not yet drawn."""
-
-    table: CountTable
-    mechanisms: list[CountMechanism]
-    predicted: dict[str, float]
-    asked: Budget
-    cost: Budget
-    people: Any
-    disjoint: bool
-
-    @classmethod
-    def checked(
-        cls, counts: Any, epsilon: Number, delta: Number, mechanism: str,
-        classes: Any, bags: Any, disjoint: bool, people: Any, search: str,
-    ) -> Self:  # fmt: skip
-        budget = Budget.of(epsilon, delta)
-        if mechanism not in get_args(Mechanism):
-            raise InvalidInput(f"mechanism={mechanism!r}", f"one of {', '.join(get_args(Mechanism))}")
-        if search not in get_args(Search):
-            raise InvalidInput(f"search={search!r}", f"one of {', '.join(get_args(Search))}")
-        if not isinstance(disjoint, bool):
-            raise InvalidInput(f"disjoint={disjoint!r}", "True if nobody is in two bags, else False")
-        check_count_level(budget)
-        table = read_counts(counts, classes, bags)
-        if mechanism == PAPER:
-            mechanisms: list[CountMechanism] = [PaperDirichlet.of(row.tolist(), budget, search) for row in table.counts]  # type: ignore[arg-type]
-            predicted: dict[str, float] = {}
-        else:
-            mechanisms, predicted = choose_count_mechanisms(mechanism, table.totals, len(table.classes), budget)
-        _check_people(people, sum(table.totals), disjoint)
-        spent = cost(mechanisms[0].name, budget)
-        together = of_all_bags(spent, len(table.bags), disjoint)
-        return cls(table, mechanisms, predicted, spent, together, people, disjoint)
-
-    @property
-    def losses(self) -> tuple[PrivacyLoss, ...]:
-        if self.disjoint:
-            return (counts_loss(self.mechanisms),)
-        return tuple(map(count_loss, self.mechanisms))
-
-    def describe(self) -> str:
-        bags = len(self.table.bags)
-        return (
-            f"counts of {sum(self.table.totals):,} labels in {bags:,} bag{'s' * (bags > 1)} ({self.mechanisms[0].name})"
-        )
+class _Task(CountsTask):
+    """A release of counts, to be paid for and drawn."""
 
     def release(self, source: BitSource) -> CountsRelease:
-        name = self.mechanisms[0].name
-        totals = self.table.totals
-        raw = np.array(
-            [each.draw(row.tolist(), source) for each, row in zip(self.mechanisms, self.table.counts, strict=True)]
-        )
-        return CountsRelease(
-            classes=self.table.classes,
-            bags=self.table.bags,
-            totals=tuple(totals),
-            counts=possible_counts(raw, totals),
-            raw=raw,
-            guarantee=counts_guarantee(name, self.cost),
-            mechanism=name,
-            how_known=self.mechanisms[0].how_known,
-            parameters=tuple(to_parameters(each) for each in self.mechanisms),
-            predicted=self.predicted,
-            asked=self.asked,
-            disjoint=self.disjoint or len(self.table.bags) == 1,
-        )
-
-
-def _check_people(people: Any, total: int, disjoint: bool) -> None:
-    """Refuse identifiers that are not those of all who are counted; a text names nobody."""
-    if people is None or isinstance(people, str):
-        return
-    known = len(id_texts(people))
-    if known > total or (disjoint and known < total):
-        raise InvalidInput(f"{known:,} identifiers for {total:,} people", "an identifier for everybody who is counted")
+        """Draw the noise."""
+        return CountsRelease(**self.facts(source))
 
 
 def _normal_quantile(level: float) -> float:

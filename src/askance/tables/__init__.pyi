@@ -13,6 +13,7 @@ from askance.tables.count_tables import count_labels as count_labels
 from askance.tables.count_tables import read_counts as read_counts
 from askance.tables.counted_people import CountedPeople as CountedPeople
 from askance.tables.counted_people import count_people as count_people
+from askance.tables.counted_people import groups_of_bags as groups_of_bags
 from askance.tables.counted_people import read_count_table as read_count_table
 from askance.tables.counted_region import CountedRegion as CountedRegion
 from askance.tables.counted_region import Sentences as Sentences

@@ -35,7 +35,8 @@ class CountTable:
     @property
     def totals(self) -> list[int]:
         """How many people are in each bag."""
-        return [int(total) for total in self.counts.sum(axis=1)]
+        totals: list[int] = self.counts.sum(axis=1).tolist()
+        return totals
 
 
 def read_counts(counts: Any, classes: Sequence[Any] | None = None, bags: Sequence[Any] | None = None) -> CountTable:
@@ -60,11 +61,13 @@ def read_counts(counts: Any, classes: Sequence[Any] | None = None, bags: Sequenc
         if set(names) != set(own_classes):
             raise InvalidInput(f"counts of {listed(own_classes)}", f"the classes {listed(names)}")
         table = table[:, [own_classes.index(name) for name in names]]
-    labels = bag_names(bags if bags is not None else own_bags or range(len(table)), len(table))
-    _check_that_names_can_be_written([*names, *labels])
-    for row, bag in zip(table, labels, strict=True):
-        if not row.any():
-            raise InvalidInput(f"nobody in bag {bag!r}", "at least one person in every bag", "Leave empty bags out.")
+    numbered = bags is None and not own_bags
+    labels = tuple(range(len(table))) if numbered else bag_names(bags if bags is not None else own_bags, len(table))
+    _check_that_names_can_be_written([*names] if numbered else [*names, *labels])
+    for empty in np.flatnonzero(~table.any(axis=1)):
+        raise InvalidInput(
+            f"nobody in bag {labels[empty]!r}", "at least one person in every bag", "Leave empty bags out."
+        )
     return CountTable(table, names, labels)
 
 
@@ -146,12 +149,18 @@ def _has_text(table: NDArray[Any]) -> bool:
 
 def bag_names(names: Any, count: int) -> tuple[Label, ...]:
     """Check the names of bags: each has one of its own."""
-    plain = tuple(name.item() if isinstance(name, np.generic) else name for name in names)
+    plain = tuple(names)
+    if not set(map(type, plain)) <= {str, int}:
+        plain = tuple(name.item() if isinstance(name, np.generic) else name for name in plain)
     if len(plain) != count:
         raise InvalidInput(f"{len(plain)} names for {count} bags", "a name for each bag")
-    if any(
-        not isinstance(name, str | int | float) or name in ("", math.inf, -math.inf) or name != name for name in plain
-    ):
+    nameless = "" in plain
+    if not set(map(type, plain)) <= {str, int}:
+        nameless = any(
+            not isinstance(name, str | int | float) or name in ("", math.inf, -math.inf) or name != name
+            for name in plain
+        )
+    if nameless:
         raise InvalidInput("bags without a name", "a number or a text for each bag")
     if len(set(plain)) < len(plain):
         raise InvalidInput("bags that have the same name", "a name of its own for each bag")

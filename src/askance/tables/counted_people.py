@@ -1,5 +1,6 @@
 """Counts from files: rows of people, counted by bag and label, or a table that was counted elsewhere."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -82,6 +83,40 @@ def read_count_table(path: StrPath, bag_column: str | None, classes: tuple[Label
     if bags is None and len(rows) > 1:
         raise InvalidInput(f"{path} has {len(rows)} rows and no column of bags", "one row, or --bag COLUMN")
     return read_counts(rows if bags else rows[0], classes or names, bags)
+
+
+def groups_of_bags(
+    path: StrPath, bag_column: str, columns: Sequence[str], bags: Sequence[Label]
+) -> dict[str, list[str]]:
+    """Return the larger groups that bags are in, by the column that names them: one for each bag.
+
+    Parameters
+    ----------
+    path : path
+        The file that was counted, or that has the counts.
+    bag_column : str
+    columns : sequence of str
+        From the smallest groups to the largest.
+    bags : sequence
+        The bags, in the order that is wanted.
+    """
+    if repeated := [name for name in columns if name == bag_column or columns.count(name) > 1]:
+        raise InvalidInput(
+            f"the column {repeated[0]!r} for two purposes", "a column of its own for bags and each level"
+        )
+    table = read_columns(open_data(path), [], bag_column, *columns)[0]
+    names = id_texts(table.column(bag_column)).to_pylist()
+    found = {}
+    for column in columns:
+        of_bag: dict[str, str] = {}
+        for bag, group in zip(names, id_texts(table.column(column)).to_pylist(), strict=True):
+            if of_bag.setdefault(bag, group) != group:
+                raise InvalidInput(
+                    f"{path}: bag {bag!r} is in {of_bag[bag]!r} and in {group!r} of the column {column!r}",
+                    "every bag within one larger group",
+                )
+        found[column] = [of_bag[str(bag)] for bag in bags]
+    return found
 
 
 def _check_once_in_a_bag(ids: list[str], bags: list[str]) -> None:

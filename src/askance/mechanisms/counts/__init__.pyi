@@ -6,6 +6,7 @@ from askance.mechanisms.counts.count_mechanisms import best_noise as best_noise
 from askance.mechanisms.counts.count_mechanisms import calibrated as calibrated
 from askance.mechanisms.counts.count_mechanisms import choose_count_mechanisms as choose_count_mechanisms
 from askance.mechanisms.counts.count_mechanisms import cost as cost
+from askance.mechanisms.counts.count_mechanisms import expected_distortion as expected_distortion
 from askance.mechanisms.counts.count_mechanisms import from_parameters as from_parameters
 from askance.mechanisms.counts.count_mechanisms import mean_distortion as mean_distortion
 from askance.mechanisms.counts.count_mechanisms import to_parameters as to_parameters

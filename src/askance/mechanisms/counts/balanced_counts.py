@@ -24,6 +24,7 @@ import numpy as np
 from askance.arrays import Floats
 from askance.channels.attributes.gaussian_level import gaussian_delta
 from askance.entropy.bits import BitSource
+from askance.entropy.rounded_arrays import Whole
 from askance.errors import InvalidInput
 from askance.mechanisms.budget import Budget
 from askance.mechanisms.counts.balanced_noise import balanced_gaussian, balanced_laplace
@@ -60,8 +61,8 @@ class BalancedLaplace(CountNoise):
         unit = max(float(self.scale) / FINE, 1.0)
         return CountError(balanced_error(laplace_weights(float(self.scale) / unit), self.classes), unit)
 
-    def noise(self, source: BitSource) -> list[int]:
-        return balanced_laplace(self.scale, self.classes, source)
+    def noise(self, bags: int, source: BitSource) -> Whole:
+        return balanced_laplace(self.scale, self.classes, bags, source)
 
 
 @dataclass(frozen=True)
@@ -118,8 +119,8 @@ class TruncatedLaplace(CountNoise):
         law = np.concatenate([side[:0:-1], side])
         return CountError(law / law.sum(), unit)
 
-    def noise(self, source: BitSource) -> list[int]:
-        return balanced_laplace(self.scale, self.classes, source, self.radius)
+    def noise(self, bags: int, source: BitSource) -> Whole:
+        return balanced_laplace(self.scale, self.classes, bags, source, self.radius)
 
 
 @dataclass(frozen=True)
@@ -162,8 +163,8 @@ class BalancedGaussian(CountNoise):
         unit = max(float(self.variance) ** 0.5 / FINE, 1.0)
         return CountError(balanced_error(gaussian_weights(float(self.variance) / unit**2), self.classes), unit)
 
-    def noise(self, source: BitSource) -> list[int]:
-        return balanced_gaussian(self.variance, self.classes, source)
+    def noise(self, bags: int, source: BitSource) -> Whole:
+        return balanced_gaussian(self.variance, self.classes, bags, source)
 
 
 def balanced_gaussian_delta(variance: float, classes: int, epsilon: float) -> float:

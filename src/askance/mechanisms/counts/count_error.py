@@ -47,6 +47,20 @@ class CountError:
         """The expected squared error."""
         return float(self._sizes**2 @ self.weights)
 
+    def capped_mean_size(self, most: Floats) -> Floats:
+        """Return the expected absolute error where larger ones than some count only as much, for each such limit.
+
+        Examples
+        --------
+        >>> CountError(np.array([0.25, 0.5, 0.25])).capped_mean_size(np.array([0.5, 2.0]))
+        array([0.25, 0.5 ])
+        """
+        reach = len(self.weights) // 2
+        sizes, side = self._sizes[reach:], self.weights[reach:] * np.append(1.0, np.full(reach, 2.0))
+        within = np.searchsorted(sizes, most, side="right")
+        below, mass = np.append(0.0, np.cumsum(sizes * side)), np.append(0.0, np.cumsum(side))
+        return np.asarray(below[within] + np.minimum(most, sizes[-1]) * np.maximum(mass[-1] - mass[within], 0.0))
+
     def margins(self, level: float) -> tuple[float, float]:
         """Return how far to go below and above, so that the truth is within with a probability of at least ``level``.
 

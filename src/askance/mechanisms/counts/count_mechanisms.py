@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from askance.errors import InvalidInput
 from askance.mechanisms.budget import Budget
 from askance.mechanisms.counts.balanced_counts import BalancedGaussian, BalancedLaplace, TruncatedLaplace
+from askance.mechanisms.counts.count_noise import CountNoise
 from askance.mechanisms.counts.dirichlet_counts import SoundDirichlet
 from askance.mechanisms.counts.dirichlet_draws import LaplacePrior, PaperDirichlet
 from askance.mechanisms.counts.independent_counts import IndependentGaussian, IndependentLaplace
@@ -34,6 +36,7 @@ SOUND = (*_NOISES, *_DIRICHLETS)
 _SPEND_DELTA = {law.name for law in (TruncatedLaplace, BalancedGaussian, IndependentGaussian, SoundDirichlet)}
 _NO_CUT = 200  # at delta = epsilon / 200 a cut leaves 95.6% or more of the distortion (2 to 10 classes): see _WORTH
 _LEAST_PARAMETER = Fraction(1, 10**30)  # beyond what any level can ask for, and within doubles
+_REMEMBERED = 64  # calibrated laws of noise
 _WORTH = 0.95  # delta is spent only for less than so much of the distortion without it
 
 
@@ -47,34 +50,58 @@ def choose_count_mechanisms(
     list
         A mechanism for each bag.
     dict
-        The expected distortion of each mechanism that was looked at: the sum of absolute errors of the proportions,
-        mean of all bags, before they are made non-negative, which only lessens it.
+        The expected distortion of each that was looked at, see :func:`expected_distortion`. The choice is made
+        before counts are kept within what is possible: the least noise is the best, however large it is.
     """
-    sizes = sorted(set(totals))
-    found: dict[str, dict[int, CountMechanism]] = {}
+    laws: dict[str, list[CountMechanism]] = {}
     for kind in [name] if name != "auto" else _automatic(budget):
         try:
-            # Noise does not depend on how many people there are: one law for bags of all sizes.
-            looked_at = sizes[:1] if kind in _NOISES else sizes
-            laws = [calibrated(kind, total, classes, budget) for total in looked_at]
-            found[kind] = dict(zip(sizes, laws * (len(sizes) // len(laws)), strict=True))
+            laws[kind] = _of_all_sizes(kind, totals, classes, budget)
         except InvalidInput:  # a level that this mechanism cannot give
             if name != "auto":
                 raise
-    distortions = {
-        kind: mean_distortion([by_size[total] for total in totals], totals) for kind, by_size in found.items()
-    }
-    best = found[_best(distortions)]
-    return [best[total] for total in totals], distortions
+    distortions = {kind: mean_distortion(each, totals) for kind, each in laws.items()}
+    return laws[_best(distortions)], {kind: expected_distortion(each, totals) for kind, each in laws.items()}
+
+
+def _of_all_sizes(name: str, totals: Sequence[int], classes: int, budget: Budget) -> list[CountMechanism]:
+    if name in _NOISES:  # it does not depend on how many people there are: one law for bags of all sizes
+        return [calibrated(name, totals[0], classes, budget)] * len(totals)
+    by_size = {total: calibrated(name, total, classes, budget) for total in set(totals)}
+    return [by_size[total] for total in totals]
 
 
 def mean_distortion(mechanisms: Sequence[CountMechanism], totals: Sequence[int]) -> float:
-    """Return the expected sum of absolute errors of the proportions, mean of all bags."""
-    expected: dict[int, float] = {}
-    for law in mechanisms:
-        if id(law) not in expected:
-            expected[id(law)] = law.distortion
-    return float(np.mean([expected[id(law)] / total for law, total in zip(mechanisms, totals, strict=True)]))
+    """Return the expected sum of absolute errors of the proportions, mean of all bags, before they are possible ones.
+
+    Where noise is larger than the bag, this is more than any error can be: see :func:`expected_distortion`.
+    """
+    sizes = np.array(totals, dtype=float)
+    if isinstance(mechanisms[0], CountNoise):  # one law for bags of all sizes
+        return float(mechanisms[0].distortion * (1 / sizes).mean())
+    return float(np.mean([law.distortion / size for law, size in zip(mechanisms, sizes, strict=True)]))
+
+
+def expected_distortion(mechanisms: Sequence[CountMechanism], totals: Sequence[int]) -> float:
+    """Return the expected sum of absolute errors of the proportions, mean of all bags, as they are released.
+
+    Proportions are kept between 0 and 1. Noise without end makes one class of them all there is, and each class with
+    the same probability: the sum of errors is then 2 (1 - 1/K), whatever the truth is, which is the most there can be
+    on average. Each of the K counts has its part of that.
+
+    Examples
+    --------
+    >>> from askance.mechanisms.budget import Budget
+    >>> law = best_noise(3, Budget.of("0.01"))
+    >>> round(expected_distortion([law], [20]), 2), round(mean_distortion([law], [20]), 1)
+    (1.33, 17.5)
+    """
+    sizes, classes = np.array(totals, dtype=float), mechanisms[0].classes
+    most = 2 * (1 - 1 / classes)
+    if isinstance(mechanisms[0], CountNoise):
+        shares = mechanisms[0].error.capped_mean_size(sizes * most / classes) / sizes
+        return float(classes * shares.mean())
+    return float(np.mean([min(law.distortion / size, most) for law, size in zip(mechanisms, sizes, strict=True)]))
 
 
 def best_noise(classes: int, budget: Budget) -> Noise:
@@ -88,20 +115,21 @@ def best_noise(classes: int, budget: Budget) -> Noise:
     laws: dict[str, Noise] = {}
     for name in _NOISES.keys() & _automatic(budget):
         with suppress(InvalidInput):
-            laws[name] = _NOISES[name].calibrated(classes, cost(name, budget))
+            laws[name] = _calibrated_noise(name, classes, cost(name, budget))
     return laws[_best({name: law.distortion for name, law in laws.items()})]
 
 
 def _automatic(budget: Budget) -> list[str]:
     """The mechanisms that "auto" looks at.
 
-    A sound Dirichlet law is not among them: it takes long to calibrate and is never the best. With a large pseudo-count
-    it becomes Gaussian noise, with a small scale Laplace noise, both from above.
+    Dirichlet laws are not among them: they take long to calibrate and are never the best. With a large pseudo-count
+    the sound one becomes Gaussian noise, with a small scale Laplace noise, both from above; "laplace-prior" adds a draw
+    to independent Laplace noise.
     """
     left_out = set() if budget.delta else set(_SPEND_DELTA)
     if budget.delta * _NO_CUT < budget.epsilon:  # what could be cut off is then too little to matter
         left_out.add(TruncatedLaplace.name)
-    return [name for name in (*_NOISES, LaplacePrior.name) if name not in left_out]
+    return [name for name in _NOISES if name not in left_out]
 
 
 def _best(distortions: dict[str, float]) -> str:
@@ -121,6 +149,12 @@ def calibrated(name: str, total: int, classes: int, budget: Budget) -> CountMech
     spent = cost(name, budget)
     if name in _DIRICHLETS:
         return _DIRICHLETS[name].calibrated(total, classes, spent)
+    return _calibrated_noise(name, classes, spent)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _calibrated_noise(name: str, classes: int, spent: Budget) -> Noise:
+    """Noise follows from public numbers alone, and a frozen law may be used again: its error is then known already."""
     return _NOISES[name].calibrated(classes, spent)
 
 

@@ -1,11 +1,10 @@
 """Counts plus noise of sum zero: what all such mechanisms have in common."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from askance.arrays import Floats
 from askance.entropy.bits import BitSource
@@ -25,18 +24,25 @@ class CountNoise(ABC):
         """The law of the error of one count."""
 
     @abstractmethod
-    def noise(self, source: BitSource) -> Sequence[int | Fraction]:
-        """Draw one vector of sum zero."""
+    def noise(self, bags: int, source: BitSource) -> NDArray[np.int64]:
+        """Draw whole numbers for the counts of so many bags, bags x K."""
 
     @property
     def distortion(self) -> float:
         """The expected sum of the absolute errors of all counts."""
         return self.classes * self.error.mean_size
 
-    def draw(self, counts: Sequence[int], source: BitSource) -> Floats:
-        """Draw noisy counts that sum to the public total."""
-        # One rounding, of a number that the noise is in already.
-        return np.array([float(Fraction(count) + z) for count, z in zip(counts, self.noise(source), strict=True)])
+    def draw(self, counts: Any, source: BitSource) -> Floats:
+        """Draw noisy counts that sum to the public totals: of one bag, or bags x K.
+
+        Whole numbers get whole noise; what is left of its sum, which is public, is taken off all classes alike.
+        """
+        true = np.asarray(counts, dtype=np.int64)
+        noise = self.noise(true.size // self.classes, source)
+        noisy = true.reshape(noise.shape) + noise
+        beyond = noise.sum(axis=1, keepdims=True)
+        # Doubles, of numbers that the noise is in already; where its sum is zero they are whole.
+        return np.asarray(noisy - beyond / self.classes, dtype=float).reshape(true.shape)
 
     def covariance(self, raw: Floats) -> Floats:
         """Return the covariance of their errors, which the counts do not change."""

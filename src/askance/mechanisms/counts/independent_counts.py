@@ -14,9 +14,8 @@ import numpy as np
 
 from askance.arrays import Floats
 from askance.entropy.bits import BitSource
-from askance.entropy.rounded_noise import rounded_gaussian
+from askance.entropy.rounded_arrays import Whole, rounded_gaussian_array, rounded_laplace_array
 from askance.mechanisms.budget import Budget
-from askance.mechanisms.counts.balanced_noise import rounded_laplace
 from askance.mechanisms.counts.count_error import FINE, TAIL, CountError, centred_error
 from askance.mechanisms.counts.count_noise import CountNoise
 from askance.mechanisms.total_noise import Sensitivity, TotalGaussian
@@ -53,8 +52,8 @@ class IndependentLaplace(CountNoise):
         inner = np.exp(-(np.arange(1, reach + 1) - 0.5) * unit / scale) * -np.expm1(-unit / scale) / 2
         return _stretched(_symmetric(-np.expm1(-unit / (2 * scale)), inner), self.classes, unit)
 
-    def noise(self, source: BitSource) -> list[Fraction]:
-        return centred(rounded_laplace(self.scale, self.classes, source))
+    def noise(self, bags: int, source: BitSource) -> Whole:
+        return rounded_laplace_array(self.scale, bags * self.classes, source).reshape(bags, self.classes)
 
 
 @dataclass(frozen=True)
@@ -85,14 +84,8 @@ class IndependentGaussian(CountNoise):
         inner = ndtr(-(steps - 0.5) / sigma) - ndtr(-(steps + 0.5) / sigma)
         return _stretched(_symmetric(1 - 2 * ndtr(-0.5 / sigma), inner), self.classes, unit)
 
-    def noise(self, source: BitSource) -> list[Fraction]:
-        return centred(rounded_gaussian(self.deviation, self.classes, source))
-
-
-def centred(noise: list[int]) -> list[Fraction]:
-    """Return numbers less their mean."""
-    mean = Fraction(sum(noise), len(noise))
-    return [z - mean for z in noise]
+    def noise(self, bags: int, source: BitSource) -> Whole:
+        return rounded_gaussian_array(self.deviation, bags * self.classes, source).reshape(bags, self.classes)
 
 
 def _coarse(classes: int) -> float:

@@ -1,7 +1,7 @@
 """Auditing releases of counts: is the noise what the guarantee needs, whatever the counts are?"""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -110,24 +110,39 @@ def _judged(made: CountsRelease, table: Any) -> tuple[Finding, ...]:
     if level_of_a_bag(made) is None:
         return (Finding("the parameters of the release are not those that its promise needs", 0.0),)
     rng, uniforms = np.random.default_rng(), []
-    for bag, true in enumerate(table.tolist()):
-        law = _Law(made.mechanism, sum(true), len(true), dict(made.parameters[bag]))
+    for raw, true, parameters in _every_level(made, table):
+        law = _Law(made.mechanism, sum(true), len(true), dict(parameters))
         of_bag = law.of(true)
         if of_bag is not None:
-            uniforms += of_bag.uniforms(law.vector(made, true, bag)[None], rng)
+            uniforms += of_bag.uniforms(law.of_raw(raw, true)[None], rng)
     return tuple(findings_of_one(uniforms, "the release"))
 
 
+def _every_level(made: CountsRelease, table: Any) -> Iterator[tuple[Floats, list[int], Mapping[str, str]]]:
+    """Noisy and true counts of all bags, and of all larger groups, with the parameters of their noise."""
+    yield from zip(made.raw, table.tolist(), made.parameters, strict=True)
+    true = np.asarray(table)
+    for level in made.within:
+        summed = np.zeros((len(level.groups), true.shape[1]), dtype=true.dtype)
+        np.add.at(summed, level.holder, true)
+        true = summed
+        for raw, counts in zip(level.raw, true.tolist(), strict=True):
+            yield raw, counts, made.parameters[0]  # noise that is added is the same for groups of all sizes
+
+
 def level_of_a_bag(made: CountsRelease) -> Budget | None:
-    """Return the level of each bag: that of the release, or its share where people may be in several bags.
+    """Return the level of each bag: that of the release, or its share.
+
+    It is shared with larger groups where there are some, and with other bags where people may be in several.
 
     None if the parameters of the release are not those that its promise needs.
     """
     promise = made.guarantee
     if not math.isfinite(promise.epsilon):
         return None
-    for bags in dict.fromkeys((1, len(made.bags))):
-        level = Budget.of(Fraction(repr(promise.epsilon)) / bags, Fraction(repr(promise.delta)) / bags)
+    # Each level of larger groups has its part, and each bag where people are in several.
+    for parts in dict.fromkeys((1 + len(made.within), len(made.bags))):
+        level = Budget.of(Fraction(repr(promise.epsilon)) / parts, Fraction(repr(promise.delta)) / parts)
         each = zip(made.totals, made.parameters, strict=True)
         if all(_needed(made.mechanism, total, len(made.classes), level) == dict(given) for total, given in each):
             return level
@@ -167,9 +182,12 @@ class _Law:
         self.numbers = {key: Fraction(text) for key, text in parameters.items()}
         from_parameters(name, parameters, total, classes)  # refuses what no mechanism has
 
-    def vector(self, release: CountsRelease, counts: list[int], bag: int = 0) -> Floats:
-        """Return what the law is about."""
-        raw = np.asarray(release.raw[bag])
+    def vector(self, release: CountsRelease, counts: list[int]) -> Floats:
+        """Return what the law is about, of a release of one bag."""
+        return self.of_raw(np.asarray(release.raw[0]), counts)
+
+    def of_raw(self, raw: Floats, counts: list[int]) -> Floats:
+        """Return what the law is about, of noisy counts."""
         if self.name == "dirichlet":
             prior, draws = float(self.numbers["pseudo_count"]), float(self.numbers["draws"])
             return np.asarray((raw + prior) / (self.total + self.classes * prior) * draws)
