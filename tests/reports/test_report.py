@@ -15,6 +15,7 @@ from askance.releases.header import Covariate, Header, Question
 from askance.reports.figures import coefficient_plot, prevalence_plot
 from askance.reports.html import report_html, write_report
 from askance.reports.number_format import decimals_for, number, p_value, percent
+from askance.reports.page import page
 from askance.reports.summary import Summary
 from askance.reports.text import report_text
 from askance.workflows.analysis import analyse
@@ -244,3 +245,9 @@ class TestNumbers:
         assert p_value(0.00001) == "<.0001"
         assert p_value(math.nan) == "–"
         assert percent(0.12345) == "12.3%"
+
+
+def test_nothing_that_a_terminal_obeys_is_on_a_page():
+    shown = page("red\x1b[31m", "turned\u202e", ["<p>bell\x07 and \x9b2J</p>"], "0")
+    assert [mark for mark in "\x1b\u202e\x07\x9b" if mark in shown] == []
+    assert r"red\x1b[31m" in shown

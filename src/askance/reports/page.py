@@ -6,6 +6,7 @@ from html import escape
 from importlib.resources import files
 
 from askance.channels.guarantee import Guarantee
+from askance.printing import safe_lines
 from askance.reports.html_table import html_table
 from askance.reports.number_format import number
 from askance.reports.summary import Summary
@@ -16,7 +17,7 @@ _HARDLY_PRIVATE = 6.9  # beyond it an even guess can become more than 99.9% sure
 def page(heading: str, over: str, sections: Iterable[str], version: str) -> str:
     """Return the page: heading, a line above it, sections (empty ones are left out) and who made it."""
     style = files("askance.reports").joinpath("page.css").read_text(encoding="utf-8")
-    return (
+    return safe_lines(  # a page is shown in terminals and editors, too
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="robots" content="noindex">\n'

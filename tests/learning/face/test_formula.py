@@ -8,6 +8,7 @@ import pytest
 
 import askance as ask
 from askance.learning.face import Formula
+from askance.learning.face import formula as formula_module
 from estimator_examples import answers
 
 
@@ -60,3 +61,11 @@ def test_a_formula_travels_parsed():
 def test_what_is_no_formula_is_said(text, message):
     with pytest.raises(ask.InvalidInput, match=message):
         _ = Formula(text).left
+
+
+@pytest.mark.parametrize("right", ["C(a):C(b)", "bs(a, df=90):bs(b, df=90)", "poly(a, 20) * cr(b, df=99) * C(a)"])
+def test_more_features_than_memory_holds_are_refused_before_they_are_made(right, monkeypatch):
+    *_, release = answers()
+    monkeypatch.setattr(formula_module, "_spec", lambda *_: pytest.fail("features were made"))
+    with pytest.raises(ask.InvalidInput, match=r"makes up to [\d,]+ features; expected at most 5,000"):
+        ask.IndirectClassifier().fit_release(release, formula=f"y ~ {right}")

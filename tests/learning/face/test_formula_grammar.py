@@ -19,6 +19,7 @@ HARMLESS = [
     "y ~ `median income` + log(`a b`)",
     "`my question` ~ ålder + возраст + 年齢",
     "y ~ I(-a) + bs(a, knots=[1, 2.5, 3e1])",
+    "y ~ bs(a, 5, degree=2, upper_bound=1000000) + cr(b, df=12) + I(b * (school == 'north'))",
 ]
 
 
@@ -34,6 +35,7 @@ def test_what_is_documented_passes_unchanged(formula):
         ("q.1 ~ log(cov.age) + C(x.y.z)", "`q.1` ~ log(`cov.age`) + C(`x.y.z`)"),
         ("y ~ C(a, contr.sum) + np.exp(b)", "y ~ C(a, contr.sum) + np.exp(b)"),
         ("y ~ C(a, contr.__class__)", "y ~ C(a, `contr.__class__`)"),
+        ("y ~ \uff41ge + \ufb01n", "y ~ `\uff41ge` + `\ufb01n`"),
         ("y ~ C(a, Treatment('a.b'))", "y ~ C(a, Treatment('a.b'))"),
     ],
 )
@@ -72,6 +74,20 @@ ATTACKS = [
     "y ~ " + "(" * 100 + "a" + ")" * 100,
     "y ~ " + "+".join(["a"] * 10_000),
     "y ~ hashed(a, levels=10**9)",
+    "y ~ bs(a, df=100000000)",
+    "y ~ bs(a, 4, [1, 2], 100000000)",
+    "y ~ cr(a, 10 * 10000000)",
+    "y ~ poly(a, degree=1000000000)",
+    "y ~ poly(a, b)",
+    "y ~ I('a' * 1000000000)",
+    "y ~ " + " * ".join(f"a{i}" for i in range(20)),
+    "y ~ (" + " + ".join(f"a{i}" for i in range(60)) + ")**4",
+    "y ~ (((a + b + c + d + e + f + g)**4)**4)**4",
+    "y ~ log(I('a') * 1000000000)",
+    "y ~ C(a, Treatment('%9999999999d' % 1))",
+    "y ~ bs(a, knots=[1] * 1000000000)",
+    "y ~ \uff4cog(a)",
+    "y ~ \U0001d408(a)",
     "__import__('os') ~ a",
     "y ~ \x1b[31ma",
     "",

@@ -4,6 +4,7 @@ The levels of categories are collected over the whole table first; after that ev
 columns, whichever levels occur in it.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,13 +16,14 @@ from numpy.typing import NDArray
 
 from askance.engines.base import Engine
 from askance.errors import InvalidInput
-from askance.learning.face.formula_grammar import CONTEXT, CheckedFormula, checked_formula
+from askance.learning.face.formula_grammar import CONTEXT, CheckedFormula, checked_formula, factor_parts
 from askance.learning.face.release_records import ReleaseColumns, checked_columns, missing_covariate
 from askance.releases.release import Release
 from askance.statistics.levels import ColumnLevels
 
 _ROWS_AT_ONCE = 2_000_000  # for transforms that need a whole column: ten columns of so many doubles are 160 MB
 _LARGEST = 1e150  # as of numbers in tables: products and powers of columns may be larger, and their squares no numbers
+_MOST_COLUMNS = 5_000  # of features: a table of their products is then 200 MB
 _MOST_LEVELS = 1000  # of a category: each becomes a column, and a column that was meant as a number has more
 
 
@@ -105,6 +107,7 @@ class FormulaColumns:
         right = formula.right
         columns = checked_columns(release, formula.columns)
         levels = _levels(release, columns, engine)
+        _refuse_too_wide(formula, release, levels)
         try:
             spec = _spec(right, _prototype(release, columns, levels))
             if any(spec.transform_state.values()):
@@ -144,6 +147,26 @@ class FormulaColumns:
 def _spec(right: Any, frame: Any) -> Any:
     with np.errstate(all="ignore"):
         return right.get_model_matrix(frame, context=CONTEXT, na_action="raise", output="pandas").model_spec
+
+
+def _refuse_too_wide(formula: Formula, release: Release, levels: dict[str, tuple[Any, ...]]) -> None:
+    """Refuse more features than can be used, before memory is taken for them."""
+
+    def width(factor: Any) -> int:
+        alone = factor.expr in release.schema.names  # a column by itself, without backticks
+        names, wide = ((factor.expr,), 1) if alone else factor_parts(factor.expr)
+        coded = factor.expr.startswith("C(")
+        categories = [len(levels[name]) for name in names if name in levels and (coded or not numbers[name])]
+        return max([wide, *categories])
+
+    numbers = {name: _is_number(release.schema.field(name).type) for name in levels}
+    most = sum(math.prod(width(factor) for factor in term.factors) for term in formula.right)
+    if most > _MOST_COLUMNS:
+        raise InvalidInput(
+            f"the formula {formula.text!r:.200} makes up to {most:,} features",
+            f"at most {_MOST_COLUMNS:,}",
+            "Join levels of its categories, or leave out interactions.",
+        )
 
 
 def _refuse_too_large(release: Release, transforms: str) -> None:

@@ -14,7 +14,9 @@ coding of categories                    ``C(x)``, ``C(x, Treatment("a"))``, ``C(
 """
 
 import ast
+import math
 import re
+import unicodedata
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -37,6 +39,8 @@ CONTEXT = {name: getattr(np, name) for name in ELEMENTWISE}
 _LONGEST = 10_000  # characters: some hundreds of columns by name
 _DEEPEST = 60  # brackets within brackets; Python's own parser gives up at 200
 _HIGHEST_POWER = 20  # a polynomial of a higher degree has no digits left in doubles
+_MOST_SPLINES = 100  # functions that one column becomes: a curve of so many pieces needs more data than surveys have
+_MOST_TERMS = 5_000  # after brackets are opened: a * b * ... of k columns are 2^k terms
 _HIGHEST_INTERACTION = 4  # (a + b + ...) ** k makes as many terms as there are subsets of up to k columns
 
 _TOKEN = re.compile(
@@ -51,6 +55,12 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
+# Arguments that say how many columns there will be: their place, and the largest.
+_SIZES = {
+    "poly": {"degree": (1, _HIGHEST_POWER)},
+    "bs": {"df": (1, _MOST_SPLINES), "degree": (3, _HIGHEST_POWER)},
+    **{cubic: {"df": (1, _MOST_SPLINES)} for cubic in ("cc", "cr", "cs")},
+}
 _TERM_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.BitXor, ast.MatMult, ast.Mod)
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.Mod)
 _HELP = f"column names, numbers, + - * / : ** and {', '.join(sorted(TRANSFORMATIONS))}"
@@ -75,7 +85,9 @@ def checked_formula(text: str) -> CheckedFormula:
         raise InvalidInput(f"a formula of {len(text):,} characters", f"at most {_LONGEST:,}")
     plain, python, columns = [], [], dict[str, str]()
     for kind, token in _tokens(text):
-        if kind == "name" and "." in token and not _is_function(token):
+        # Python would read letters of full width and the like as others: as names of functions, or of another column.
+        other = unicodedata.normalize("NFKC", token) != token
+        if kind == "name" and (other or ("." in token and not _is_function(token))):
             kind, token = "quoted", f"`{token}`"
         plain.append(token)
         python.append(_as_python(kind, token, columns))
@@ -87,9 +99,31 @@ def checked_formula(text: str) -> CheckedFormula:
     left, right = (_parsed(side, text) for side in sides)
     for side in (left, right):
         _check_terms(side, text, columns)
+        if (terms := _terms(side)) > _MOST_TERMS:
+            raise InvalidInput(
+                f"the formula {text[:60]!r}... is a sum of {terms:,.0f} terms", f"at most {_MOST_TERMS:,}"
+            )
     names = [columns.get(node.id, node.id).strip("`") for node in ast.walk(right) if isinstance(node, ast.Name)]
     functions = {*TRANSFORMATIONS, *CODINGS, "np", "contr"}
     return CheckedFormula("".join(plain), tuple(dict.fromkeys(name for name in names if name not in functions)))
+
+
+def factor_parts(factor: str) -> tuple[tuple[str, ...], int]:
+    """Return the columns of a factor of a term, and how many columns it makes of a number, at most.
+
+    Examples
+    --------
+    >>> factor_parts("bs(`cov.age`, df=7)")
+    (('cov.age',), 11)
+    """
+    tokens = list(_tokens(factor))
+    names = [token.strip("`") for kind, token in tokens if kind in ("name", "quoted")]
+    numbers = [float(token) for kind, token in tokens if kind == "number"]
+    if not set(names) & set(_SIZES):
+        return tuple(names), 1
+    # Sizes or knots, and as many more as a cubic spline has.
+    sizes = [int(number) for number in numbers if number <= _MOST_SPLINES]
+    return tuple(name for name in names if name not in (*_SIZES, "df", "degree")), max([len(numbers), *sizes]) + 4
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str]]:
@@ -131,7 +165,9 @@ def _check_terms(node: ast.expr, text: str, columns: dict[str, str]) -> None:
     match node:
         case ast.BinOp(left, ast.Pow() | ast.BitXor(), right):
             if not (isinstance(right, ast.Constant) and right.value in range(1, _HIGHEST_INTERACTION + 1)):
-                raise _refusal(text, ast.unparse(node), f"a power from 1 to {_HIGHEST_INTERACTION}; I(a**2) squares")
+                raise _refusal(
+                    text, _shown(node, columns), f"a power from 1 to {_HIGHEST_INTERACTION}; I(a**2) squares"
+                )
             _check_terms(left, text, columns)
         case ast.BinOp(left, operator, right) if isinstance(operator, _TERM_OPERATORS):
             _check_terms(left, text, columns)
@@ -146,6 +182,20 @@ def _check_terms(node: ast.expr, text: str, columns: dict[str, str]) -> None:
             raise _refusal(text, _shown(node, columns))
 
 
+def _terms(node: ast.expr) -> float:
+    """Of how many terms it is the sum, at most, when its brackets are opened."""
+    if not isinstance(node, ast.BinOp):
+        return _terms(node.operand) if isinstance(node, ast.UnaryOp) else 1.0
+    left, right = _terms(node.left), _terms(node.right)
+    match node:
+        case ast.BinOp(op=ast.Pow() | ast.BitXor(), right=ast.Constant(int(power))):
+            return float(sum(math.comb(int(min(left, _LONGEST)), size) for size in range(1, power + 1)))
+        case ast.BinOp(op=ast.Add() | ast.Sub()):
+            return left + right
+        case _:
+            return left * right + left + right
+
+
 def _check_value(node: ast.expr, text: str, columns: dict[str, str]) -> None:
     """What stands inside the brackets of a function: arithmetic of columns and numbers."""
     match node:
@@ -156,6 +206,7 @@ def _check_value(node: ast.expr, text: str, columns: dict[str, str]) -> None:
                 _check_value(argument, text, columns)
             if any(keyword.arg is None for keyword in keywords):
                 raise _refusal(text, _shown(node, columns))
+            _check_sizes(node, text, columns)
         case ast.BinOp(left, ast.Pow(), right):
             power = right.operand if isinstance(right, ast.UnaryOp) else right
             known = power.value if isinstance(power, ast.Constant) and isinstance(power.value, int | float) else None
@@ -163,6 +214,8 @@ def _check_value(node: ast.expr, text: str, columns: dict[str, str]) -> None:
                 raise _refusal(text, _shown(node, columns), f"a column to a power of at most {_HIGHEST_POWER}")
             _check_value(left, text, columns)
         case ast.BinOp(left, operator, right) if isinstance(operator, _ARITHMETIC):
+            if _repeats(left) or _repeats(right):
+                raise _refusal(text, _shown(node, columns))
             _check_value(left, text, columns)
             _check_value(right, text, columns)
         case ast.UnaryOp(ast.USub() | ast.UAdd(), operand):
@@ -181,9 +234,26 @@ def _check_value(node: ast.expr, text: str, columns: dict[str, str]) -> None:
             raise _refusal(text, _shown(node, columns))
 
 
+def _check_sizes(call: ast.Call, text: str, columns: dict[str, str]) -> None:
+    """How many columns a function makes is a plain number, and not a large one: memory is taken for all of them."""
+    named = {keyword.arg: keyword.value for keyword in call.keywords}
+    for name, (place, most) in _SIZES.get(ast.unparse(call.func), {}).items():
+        size = call.args[place] if len(call.args) > place else named.get(name)
+        if size is not None and not (isinstance(size, ast.Constant) and size.value in range(most + 1)):
+            raise _refusal(text, _shown(call, columns), f"{name} as a whole number of at most {most}")
+
+
 def _has_a_column(node: ast.expr) -> bool:
     """Whether a value depends on a column: powers of plain numbers can be larger than memory."""
     return any(isinstance(part, ast.Name) and part.id not in TRANSFORMATIONS for part in ast.walk(node))
+
+
+def _repeats(node: ast.AST) -> bool:
+    """Whether arithmetic with it may repeat a text or a list, as ``"a" * 10**9`` does; comparisons are numbers."""
+    if isinstance(node, ast.Compare):
+        return False
+    text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+    return text or isinstance(node, ast.List) or any(map(_repeats, ast.iter_child_nodes(node)))
 
 
 def _shown(node: ast.AST, columns: dict[str, str]) -> str:
