@@ -91,6 +91,18 @@ def test_features_that_predict_well_are_not(feature, share):
     assert not is_refused(feature(y, np.random.default_rng(3)), y)
 
 
+@pytest.mark.parametrize("share", [0.5, 0.05])
+def test_sums_of_columns_are_refused(share):
+    y, rng = labels(share), np.random.default_rng(3)
+    costs = rng.gamma(2.0, 100.0, (N, 3))
+    table = np.column_stack([costs, costs.sum(axis=1) + 0.01 * y, rng.normal(size=N)])
+    with pytest.raises(InvalidInput, match="the features 'a', 'b', 'c', 'total' tell every label: by a sum of them"):
+        refuse_telling_columns(table, y, ["a", "b", "c", "total", "z"])
+    refuse_telling_columns(table, y, ["a", "b", "c", "total", "z"], public=["total"])
+    refuse_telling_columns(table[:, [0, 1, 3, 4]], y, ["a", "b", "total", "z"])
+    refuse_telling_columns(table[:8], np.arange(8) % 2, ["a", "b", "c", "total", "z"])  # five columns for eight people
+
+
 @pytest.mark.parametrize("name", ["iris", "wine", "breast_cancer", "digits"])
 def test_measured_features_are_not_refused(name):
     features, classes = getattr(datasets, f"load_{name}")(return_X_y=True)
@@ -203,4 +215,7 @@ class TestReleases:
             assert "the private column 'y' among the public features" in err
         assert not (tmp_path / "mu.json").exists()
         assert ask.Ledger(tmp_path / "l.ledger").entries == ()
+        code, _, err = run(*words, "--columns", "x,id")
+        assert code == 2
+        assert "the column of identifiers, 'id', among the chosen features" in err
         assert run(*words, "--columns", "x")[0] == 0

@@ -1,8 +1,8 @@
 """Whether public columns or identifiers tell the private labels: then no noise would hide them.
 
 Three ways are looked for, one column at a time: each class has its own narrow range of values, far from the others; one
-value belongs to some classes alone; each of a few values belongs to one class. Some people may be exceptions. What two
-columns tell together is not looked for.
+value belongs to some classes alone; each of a few values belongs to one class. Some people may be exceptions. Of what
+several columns tell together only sums are looked for: a column and the same column plus the label, say.
 """
 
 import math
@@ -26,6 +26,8 @@ _CHANGED = 0.06
 # values, tells for 98.5% whether they are edible, and a pixel of handwritten digits is white in 94% of all zeros and of
 # little else. It is the labels in disguise if it is right for 99%.
 _DISGUISED = 0.01
+# A sum of columns that is right for everybody, to so many digits, is no prediction: labels are never without error.
+_EXACT = 1e-6
 # What chance does so often, in all columns of a table together, is no reason to refuse it.
 _CHANCE = 1e-3
 # Ranges of two classes are far apart if they are so many widths apart. Of iris, which is easier than most data, the
@@ -89,6 +91,13 @@ def refuse_telling_columns(
                 "Take the column out: whoever knows it knows the labels, whatever the noise. If it is no copy of them "
                 f"and everybody may know it, say so: public_columns=[{names[j]!r}], or --public-columns.",
             )
+    if telling := _told_by_a_sum(blocks, [j for j, name in enumerate(names) if name not in public]):
+        raise InvalidInput(
+            f"the features {listed([names[j] for j in telling])} tell every label: by a sum of them",
+            "public features without the private labels",
+            "Take out what was made from the labels, such as a total that has them in it. If everybody may know all of "
+            "them, say so: public_columns, or --public-columns.",
+        )
 
 
 def refuse_telling_identifiers(ids: Any, codes: Codes) -> None:
@@ -216,6 +225,31 @@ def _told_by_values(columns: list[NDArray[np.float64]], chance: float) -> bool:
         if _surprises(sizes.tolist(), inside.tolist(), {k}, 2.0 ** len(values), chance):
             return True
     return False
+
+
+def _told_by_a_sum(blocks: list[NDArray[np.float64]], use: list[int]) -> list[int]:
+    """Return columns of which a weighted sum is one number for a class and another for everybody else, if there are."""
+    rows, owner = np.concatenate(blocks)[:, use], np.repeat(np.arange(len(blocks)), [len(block) for block in blocks])
+    step = max(1, len(rows) // max(_PEOPLE, 3 * len(use)))  # more people than that cost time, and tell nothing new
+    rows, owner = rows[::step], owner[::step]
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = rows.std(axis=0)
+    kept = np.flatnonzero(np.isfinite(spread) & (spread > 0))
+    if 2 * len(kept) > len(rows) - 2:  # so many columns can say anything about so few people
+        return []
+    columns = (rows[:, kept] - rows[:, kept].mean(axis=0)) / spread[kept]
+    belongs = (owner[:, None] == np.arange(len(blocks))).astype(np.float64)
+    sizes = belongs.sum(axis=0)
+    belongs -= belongs.mean(axis=0)
+    weights = np.linalg.lstsq(columns, belongs, rcond=1e-9)[0]
+    # The root mean square error, of a number that is 0 or 1.
+    errors = np.sqrt(np.mean((columns @ weights - belongs) ** 2, axis=0))
+    told = int(np.argmin(errors))
+    # Columns of few values give not many more sums than four for each: less than the ways to deal the labels.
+    ways = 2 * (len(kept) + 1) * math.log(2)
+    if errors[told] > _EXACT or _log_choices(len(rows), int(sizes[told])) < ways - math.log(_CHANCE):
+        return []
+    return [use[int(j)] for j in kept[np.abs(weights[:, told]) > _EXACT]]
 
 
 def _surprises(sizes: list[int], inside: list[int], theirs: set[int], ways: float, chance: float) -> bool:

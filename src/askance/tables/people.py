@@ -39,9 +39,16 @@ class PeopleFeatures:
     ) -> "PeopleFeatures":
         """Read features from CSV or Parquet; all columns but the identifier, unless some are chosen.
 
-        A column of the name ``private`` is never taken for a feature: it is refused, whoever chose it.
+        A column of the name ``private`` is never taken for a feature: it is refused, whoever chose it. So is the
+        identifier, if it was chosen.
         """
         data = open_data(path)
+        if columns is not None and id_column in columns:
+            raise InvalidInput(
+                f"the column of identifiers, {id_column!r}, among the chosen features of {path}",
+                "features without it",
+                "Leave it out: identifiers say who is who, and nothing else.",
+            )
         names = [name for name in (data.columns if columns is None else columns) if name != id_column]
         if private in names:
             raise InvalidInput(
