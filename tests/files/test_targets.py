@@ -229,3 +229,14 @@ def test_ratio_figures_and_tables_are_known_by_their_content(place):
     (place / "t.csv").write_text(table.to_csv())
     assert described(place / "p.png") == "a picture (PNG)"
     assert described(place / "t.csv") == "class ratios of askance"
+
+
+@pytest.mark.parametrize("ending", ["-journal", "-wal", "-shm"])
+def test_what_a_ledger_keeps_beside_itself_is_no_place_for_results(tmp_path, ending):
+    ledger = ask.Ledger.create(tmp_path / "b.ledger", epsilon=1, data_set="d")
+    model = ask.Prevalence(ask.Warner(0.8)).fit(["yes"] * 40 + ["no"] * 60)
+    with pytest.raises(ask.ReleaseError, match="keeps what is unfinished"):
+        model.save(tmp_path / f"b.ledger{ending}")  # the next spend would have deleted it
+    ledger.spend(1, what="all")
+    model.save(tmp_path / f"other{ending}")
+    assert (tmp_path / f"other{ending}").exists()

@@ -26,6 +26,7 @@ def check_target(path: Path, kind: FileKind, *, overwrite: bool, inputs: tuple[P
     for other in inputs:
         if _same(path, other):
             raise InvalidInput(f"{path} would be written over {other}", "a file of its own for every output")
+    _refuse_beside_a_database(path)
     if path.is_dir():
         raise ReleaseError(f"{path} is a folder", "the name of a file")
     if path.exists() and not path.is_file():
@@ -52,6 +53,7 @@ def written_whole(path: str | os.PathLike[str], kind: FileKind) -> Iterator[Path
     this kind: that is seen before the block begins, and looked at again when it ends.
     """
     target = meant(Path(path))
+    _refuse_beside_a_database(target)
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
     refuse_another_kind(target, kind)
     try:
@@ -88,6 +90,18 @@ def refuse_another_kind(path: Path, kind: FileKind) -> None:
     raise ReleaseError(
         f"{path} holds {found}", f"{kind.words} to overwrite, or nothing", "Nothing was written. Choose another name."
     )
+
+
+def _refuse_beside_a_database(path: Path) -> None:
+    """Refuse names of the files that SQLite keeps beside a ledger: it deletes what it finds there."""
+    for ending in ("-journal", "-wal", "-shm"):
+        beside = meant(path)
+        database = beside.with_name(beside.name.removesuffix(ending) or beside.name)
+        if database == beside or not database.is_file():
+            continue
+        with database.open("rb") as file:
+            if file.read(15) == b"SQLite format 3":
+                raise ReleaseError(f"{path} is where {database} keeps what is unfinished", "another name")
 
 
 def _same(path: Path, other: Path) -> bool:
