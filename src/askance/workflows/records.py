@@ -59,9 +59,10 @@ def _facts(reports: RowReports, model: SpreadClassifier) -> dict[str, Any]:
     return {
         "reports": len(reports.labels),
         "classes": model.classes_.tolist(),
-        "attributes": int(model.coef_.shape[1]),
+        "attributes": int(model.n_features_in_),
         "coefficients": int(model.coef_.size),
         "method": model.method_,
+        **({} if model.latent_classes_ is None else {"latent_classes": model.latent_classes_}),
         "ridge": float(model.ridge_),
         "converged": bool(model.converged_),
         "standard_errors": "yes" if model.covariance_ is not None else f"none: {model.covariance_note_}",

@@ -17,7 +17,9 @@ from askance.learning.face import ESTIMATORS
 # Estimators that can learn from plain rows and labels (or outcomes) pass all of scikit-learn's checks but these.
 WHY_NO_SCORE = "what it learns from does not tell which rows are right: score wants of='truth'"
 NO_SCORE = dict.fromkeys(("check_fit_score_takes_y", "check_pipeline_consistency"), WHY_NO_SCORE)
-NOT_FOR = {"MeanOperatorClassifier": NO_SCORE}
+# The check hands over lists of splits; folds are a number here, and of rows as they come.
+FOLDS = {"check_sample_weight_equivalence_on_dense_data": "cv is a number of folds, not a list of splits"}
+NOT_FOR = {"MeanOperatorClassifier": NO_SCORE, "SpreadClassifier": FOLDS}
 CHECKED = [
     ask.IndirectClassifier(),
     ask.IndirectClassifier(method="moments", ridge=1.0),

@@ -246,8 +246,9 @@ def check_loaded(model: Any) -> None:
     features = lengths.get("n_features_in_")
     for name, axis in (("feature_names_in_", 0), ("coef_", -1)):
         value = getattr(model, name, None)
-        if features is not None and value is not None and value.shape[axis] != features:
-            raise ValueError(f"{name} has {value.shape[axis]} entries for {features} features")
+        wide = getattr(model, "design_width_", features) if name == "coef_" else features  # levels have one each
+        if features is not None and value is not None and value.shape[axis] != wide:
+            raise ValueError(f"{name} has {value.shape[axis]} entries for {wide} features")
     coef, intercept = getattr(model, "coef_", None), getattr(model, "intercept_", None)
     if coef is not None and intercept is not None and coef.ndim == 2 and len(coef) != np.size(intercept):
         raise ValueError(f"{len(coef)} rows of coef_ and {np.size(intercept)} intercepts")

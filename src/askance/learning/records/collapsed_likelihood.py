@@ -42,14 +42,18 @@ class HeldOutReports(HeldOut):
     """Log-likelihoods of n reports in memory."""
 
     each: Floats
+    counts: Floats | None = None
 
     @property
     def mean(self) -> float:
-        return float(self.each.mean())
+        return float(np.average(self.each, weights=self.counts))
 
     def behind(self, other: "HeldOutReports") -> tuple[float, float]:
         difference = other.each - self.each
-        return float(difference.mean()), float(difference.std() / np.sqrt(len(difference)))
+        if self.counts is None:
+            return float(difference.mean()), float(difference.std() / np.sqrt(len(difference)))
+        mean = float(np.average(difference, weights=self.counts))
+        return mean, float(np.sqrt(self.counts**2 @ (difference - mean) ** 2) / self.counts.sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,12 +69,15 @@ class CollapsedLikelihood(LogitObjective):
     metric : d
         The penalty is ``ridge / 2 * sum_j metric_j w_j^2`` off the *mean* log-likelihood, for every row.
     intercept : bool
+    counts : n, optional
+        What each report counts for.
     """
 
     features: Moments
     label_likelihood: Floats
     metric: Floats
     intercept: bool = True
+    counts: Floats | None = None
     rough: bool = field(default=False, init=False)
     centre: Floats = field(init=False)
     spread: Floats = field(init=False)
@@ -78,9 +85,9 @@ class CollapsedLikelihood(LogitObjective):
 
     def __post_init__(self) -> None:
         mean = self.features.mean
-        middle = mean.mean(axis=0)
+        middle = np.average(mean, axis=0, weights=self.counts)
         centre = middle if self.intercept else np.zeros(mean.shape[1])
-        vars(self).update(centre=centre, spread=column_variances(mean, middle))
+        vars(self).update(centre=centre, spread=column_variances(mean, middle, self.counts))
         vars(self).update(intercept_metric=1 / max(self._typical_direction(), _TINY))
 
     @classmethod
@@ -89,7 +96,7 @@ class CollapsedLikelihood(LogitObjective):
         width = len(known["metric"])
         none = Moments(np.empty((0, width)), np.empty((0, width)))
         frame = object.__new__(cls)
-        vars(frame).update(known, features=none, label_likelihood=np.empty((0, classes)), rough=False)
+        vars(frame).update(known, features=none, label_likelihood=np.empty((0, classes)), rough=False, counts=None)
         return frame
 
     def _typical_direction(self) -> float:
@@ -112,8 +119,12 @@ class CollapsedLikelihood(LogitObjective):
         return max(squares / total, total / len(self.metric))
 
     @property
-    def reports(self) -> int:
-        return len(self.label_likelihood)
+    def reports(self) -> float:
+        return len(self.label_likelihood) if self.counts is None else float(self.counts.sum())
+
+    @property
+    def _weights(self) -> Floats:
+        return np.ones(len(self.label_likelihood)) if self.counts is None else self.counts
 
     @property
     def classes(self) -> int:
@@ -121,7 +132,7 @@ class CollapsedLikelihood(LogitObjective):
 
     @property
     def label_table(self) -> tuple[Floats, Floats]:
-        return self.label_likelihood, np.ones(len(self.label_likelihood))
+        return self.label_likelihood, self._weights
 
     def roughly(self) -> Self:
         mean, variance = self.features
@@ -134,7 +145,8 @@ class CollapsedLikelihood(LogitObjective):
         every = -(-len(self.label_likelihood) // most)
         mean, variance = self.features
         tables = Moments(mean[::every], variance if len(variance) == 1 else variance[::every])
-        return self.changed(type(self), features=tables, label_likelihood=self.label_likelihood[::every])
+        counts = None if self.counts is None else self.counts[::every]
+        return self.changed(type(self), features=tables, label_likelihood=self.label_likelihood[::every], counts=counts)
 
     def joint(self) -> "CollapsedLikelihood":
         from askance.learning.records.joint_likelihood import JointLikelihood
@@ -183,16 +195,15 @@ class CollapsedLikelihood(LogitObjective):
         return mean.reshape(shape), np.broadcast_to(variance, mean.shape).reshape(shape)
 
     def total(self, theta: Floats) -> float:
-        return float(self.log_likelihood(theta[None]).sum())
+        return float(self._weights @ self.log_likelihood(theta[None])[:, 0])
 
     def held_out(self, theta: Floats, weights: Floats) -> HeldOutReports:
-        return HeldOutReports((self.log_likelihood(theta) * (weights == 0)).sum(axis=1))
+        return HeldOutReports((self.log_likelihood(theta) * (weights == 0)).sum(axis=1), self.counts)
 
     def shares(self, weights: Floats | None) -> Floats:
         """Weights of the reports, n x sets, as shares of one in each set; one set with equal weights unless given."""
-        if weights is None:
-            return np.full((self.reports, 1), 1 / self.reports)
-        normalised: Floats = weights / weights.sum(axis=0)
+        counted = self._weights[:, None] * (1.0 if weights is None else weights)
+        normalised: Floats = counted / counted.sum(axis=0)
         return normalised
 
     def data_loss(self, theta: Floats, shares: Floats) -> tuple[float, Floats]:
@@ -222,7 +233,7 @@ class CollapsedLikelihood(LogitObjective):
         return np.stack([self.loss(point[None], shares, ridge)[1][0] for point in points])
 
     def score_squares(self, theta: Floats) -> Floats:
-        scores = self.report_scores(theta)
+        scores = self.report_scores(theta) * self._weights[:, None]
         return scores.T @ scores
 
     def report_scores(self, theta: Floats) -> Floats:

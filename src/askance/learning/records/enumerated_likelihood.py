@@ -12,15 +12,16 @@ of theta and gamma together, so the standard errors count what learning the prio
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from askance.arrays import Floats, Integers
+from askance.channels.attributes.feature_channel import FeatureChannel
 from askance.errors import InvalidInput
 from askance.solvers.newton import Local, maximise
 from askance.solvers.softmax import about_average, posterior
@@ -54,17 +55,32 @@ class EnumeratedFit:
     converged: bool
 
 
+def joint_rows(possible: int) -> int:
+    """How many records a joint prior of so many feature vectors takes."""
+    return _ROWS_FOR_EACH * possible
+
+
 class DistinctReports(NamedTuple):
-    """Reports of whole records, each once, and how often it came: R x (d + 1) codes, the label's last, and R counts."""
+    """Reports of whole records, each once, and how often it came: R x (d + 1) codes, the label's last, and R counts.
+
+    Of weighted records counts are sums of weights, and ``squares`` those of their squares.
+    """
 
     cells: Codes
     counts: Floats
+    squares: Floats | None = None
 
 
-def distinct_reports(codes: Codes, label_codes: Codes) -> DistinctReports:
-    """Count reports (n x d, and n) that are the same."""
-    cells, counts = np.unique(np.column_stack([codes, label_codes]), axis=0, return_counts=True)
-    return DistinctReports(cells, counts.astype(float))
+def distinct_reports(codes: Codes, label_codes: Codes, weights: Floats | None = None) -> DistinctReports:
+    """Count reports (n x d, and n) that are the same, or sum their weights."""
+    cells, place, counts = np.unique(
+        np.column_stack([codes, label_codes]), axis=0, return_inverse=True, return_counts=True
+    )
+    if weights is None:
+        return DistinctReports(cells, counts.astype(float))
+    place = place.ravel()
+    sums: tuple[Floats, Floats] = (np.bincount(place, weights), np.bincount(place, weights**2))  # type: ignore[assignment]
+    return DistinctReports(cells, *sums)
 
 
 def fit_enumerated(
@@ -77,6 +93,7 @@ def fit_enumerated(
     penalty: Floats | float = 0.0,
     intercept: bool = True,
     max_iterations: int = 200,
+    design: Callable[[Codes], Floats] | None = None,
 ) -> EnumeratedFit:
     """Maximise the exact spread likelihood.
 
@@ -99,13 +116,15 @@ def fit_enumerated(
         place for it, first.
     intercept : bool
     max_iterations : int
+    design : function, optional
+        What a linear model takes of true states, given as codes (M x d); their values unless given.
 
     Raises
     ------
     InvalidInput
         Where there are too many feature vectors to enumerate.
     """
-    cells, counts = reports
+    cells, counts, squares = reports
     possible = math.prod(len(v) for v in values)
     if len(cells) * possible > LARGEST_TABLE:
         raise InvalidInput(
@@ -119,11 +138,12 @@ def fit_enumerated(
     for j, matrix in enumerate(matrices):
         table *= np.asarray(matrix)[np.ix_(cells[:, j], picked[:, j])]
     kind, basis, offset = _prior_family(prior, values, picked, float(counts.sum()), table.T @ counts)
-    Z = np.column_stack([np.ones(len(states)), states]) if intercept else states
+    taken = states if design is None else design(picked)
+    Z = np.column_stack([np.ones(len(states)), taken]) if intercept else taken
     pull = np.full(Z.shape[1], float(penalty)) if np.ndim(penalty) == 0 else np.asarray(penalty, dtype=float)
     if np.ndim(penalty) == 0 and intercept:
         pull[0] = 0.0
-    likelihood = _Likelihood(table, np.asarray(label_matrix)[cells[:, -1]], counts, Z, basis, offset, pull)
+    likelihood = _Likelihood(table, np.asarray(label_matrix)[cells[:, -1]], counts, Z, basis, offset, pull, squares)
     starts = likelihood.starts()
     found = [maximise(likelihood.local, start, max_iterations=max_iterations) for start in starts]
     best = max(found, key=lambda solution: solution.local.value)
@@ -153,6 +173,7 @@ class _Likelihood:
     basis: Floats  # M x q: log prior = offset + basis @ gamma - const
     offset: Floats  # M
     pull: Floats  # p
+    squares: Floats | None = None  # R
 
     def split(self, point: Floats) -> tuple[Floats, Floats]:
         size = (self.label.shape[1] - 1) * self.Z.shape[1]
@@ -261,9 +282,26 @@ class _Likelihood:
             return None, None
         bread = np.linalg.inv(curved)
         score = sums.scores[:, kept]
-        meat = (score * self.counts[:, None]).T @ score
+        squares = self.counts if self.squares is None else self.squares
+        meat = (score * squares[:, None]).T @ score
         size = theta.size
         return bread[:size, :size], (bread @ meat @ bread)[:size, :size]
+
+
+def every_state(features: FeatureChannel) -> Codes:
+    """Codes of all true records of attributes with states, M x d, in the order of a joint prior."""
+    return _every_combination([np.arange(len(law.values)) for law in features.laws if law.is_finite]).astype(np.int64)
+
+
+def state_posterior(features: FeatureChannel, reports: NDArray[Any], prior: Floats) -> Floats:
+    """P(true record | report), n x M, under a joint prior."""
+    states = every_state(features)
+    joint = np.tile(prior, (len(reports), 1))
+    for j, law in enumerate(law for law in features.laws if law.is_finite):
+        joint *= law.matrix[np.ix_(reports[:, j].astype(np.intp), states[:, j])]
+    total = joint.sum(axis=1, keepdims=True)
+    # A report that cannot happen under this prior says nothing.
+    return np.where(total > 0, joint / np.maximum(total, np.finfo(float).tiny), prior)
 
 
 def _every_combination(values: Sequence[NDArray[np.generic]]) -> Floats:
@@ -290,7 +328,7 @@ def _prior_family(
             )
         return "given", np.zeros((size, 0)), np.log(np.maximum(law, 1e-300))
     if prior == "learned":
-        prior = "joint" if size <= LARGEST_JOINT and rows >= _ROWS_FOR_EACH * size else "factorised"
+        prior = "joint" if size <= LARGEST_JOINT and rows >= joint_rows(size) else "factorised"
     if prior == "joint":
         return prior, np.delete(np.eye(size), int(fit.argmax()), axis=1), np.zeros(size)
     if prior != "factorised":

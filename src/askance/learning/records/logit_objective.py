@@ -54,8 +54,8 @@ class LogitObjective(ABC):
 
     @property
     @abstractmethod
-    def reports(self) -> int:
-        """How many there are."""
+    def reports(self) -> float:
+        """How many there are, or the sum of their weights."""
 
     @property
     @abstractmethod
@@ -164,28 +164,68 @@ class LogitObjective(ABC):
 
         shares = self.shares(weights)
         shape = (1 if weights is None else weights.shape[-1], self.rows, self.width + 1)
-        diagonal = self._label_curvature() * np.concatenate([[1.0], self.spread])
-        diagonal += ridge * np.concatenate([[self.intercept_metric], self.metric])
-        scale = 1 / np.sqrt(np.maximum(diagonal, 1e-12 * diagonal.max()))  # a feature that never varies has no pace
+        pace = _Pace(self.pace(ridge))
 
         def evaluate(point: Floats) -> tuple[float, Floats]:
-            value, gradient = self.loss(point.reshape(shape) * scale, shares, ridge)
-            return value, (gradient * scale).ravel()
+            value, gradient = self.loss(pace.parameters(point.reshape(shape)), shares, ridge)
+            return value, pace.slopes(gradient).ravel()
 
-        first = np.zeros(shape) if start is None else start / scale
+        first = np.zeros(shape) if start is None else pace.point(start)
         # 12 corrections, two more than usual: folds are fitted together, and each has curvature of its own.
         options = {"maxiter": max_iterations, "maxfun": 2 * max_iterations, "maxcor": 12, "ftol": 0.0}
         # In these coordinates a gradient of g leaves about g^2 / 2 of log-likelihood to gain.
         options["gtol"] = tolerance
         found = minimize(evaluate, first.ravel(), jac=True, method="L-BFGS-B", options=options)
-        theta: Floats = found.x.reshape(shape) * scale
+        theta: Floats = pace.parameters(found.x.reshape(shape))
         if self.rows > 1:
             theta = theta - theta.mean(axis=1, keepdims=True)
         return Fit(theta, float(found.fun), int(found.nit), bool(np.abs(found.jac).max() <= 10 * tolerance))
 
-    def _label_curvature(self) -> float:
+    def pace(self, ridge: float) -> Floats:
+        """What turns coordinates of about unit curvature into parameters: a factor for each, or a matrix (rows)."""
+        diagonal = self.label_curvature * np.concatenate([[1.0], self.spread])
+        diagonal += ridge * np.concatenate([[self.intercept_metric], self.metric])
+        scale: Floats = 1 / np.sqrt(np.maximum(diagonal, 1e-12 * diagonal.max()))  # what never varies has no pace
+        return scale
+
+    @property
+    def label_curvature(self) -> float:
         """The curvature of the log-likelihood by a logit, where all logits are zero: what label noise leaves of 1/4."""
         table, counts = self.label_table
         centred = table / table.mean(axis=1, keepdims=True) - 1
         mean = float(np.average((centred**2).mean(axis=1), weights=counts))
         return max(mean / self.classes, _LEAST_CURVATURE)
+
+
+class _Pace:
+    """Coordinates in which a solver moves, by factors or by a matrix."""
+
+    def __init__(self, given: Floats) -> None:
+        self._given = given
+
+    def parameters(self, point: Floats) -> Floats:
+        return point * self._given if self._given.ndim == 1 else point @ self._given
+
+    def slopes(self, gradient: Floats) -> Floats:
+        return gradient * self._given if self._given.ndim == 1 else gradient @ self._given.T
+
+    def point(self, parameters: Floats) -> Floats:
+        if self._given.ndim == 1:
+            return parameters / self._given
+        found: Floats = np.linalg.solve(self._given.T, parameters[..., None])[..., 0].astype(float)
+        return found
+
+
+def typical_direction(covariance: Floats, metric: Floats, rows: int) -> float:
+    """The variance along a principal direction, weighted by itself and measured by the metric: sum l^2 / sum l.
+
+    That of ``CollapsedLikelihood``, which estimates it from some pairs of records, over all pairs. What a record has
+    in common with itself is taken off as if features were normal: of n records it is a share of about d / n.
+    """
+    tiny = float(np.finfo(float).tiny)
+    scaled = covariance / np.maximum(metric, 1e-300)
+    total, squares = float(np.trace(scaled)), float(np.einsum("ij,ji->", scaled, scaled))
+    if total <= 0:
+        return 1.0
+    among_others = (rows * squares - (total**2 + 2 * squares)) / max(rows - 1, 1)
+    return max(among_others / total, total / len(metric), tiny)

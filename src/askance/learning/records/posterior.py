@@ -133,9 +133,11 @@ class FeaturePosterior:
     groups: tuple[tuple[GroupPosterior, NDArray[np.intp]], ...]
 
     @classmethod
-    def fitted(cls, channel: FeatureChannel, reports: NDArray[Any], prior: Any) -> "FeaturePosterior":
+    def fitted(
+        cls, channel: FeatureChannel, reports: NDArray[Any], prior: Any, weights: Floats | None = None
+    ) -> "FeaturePosterior":
         """Learn the prior from reports (codes of finite coordinates, numbers of others), or take a given one."""
-        return cls.learned(channel, ReportsInMemory(reports), prior)
+        return cls.learned(channel, ReportsInMemory(reports, weights), prior)
 
     @classmethod
     def learned(cls, channel: FeatureChannel, seen: SeenReports, prior: Any) -> "FeaturePosterior":

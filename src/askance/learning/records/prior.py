@@ -54,14 +54,15 @@ def water_filling(shares: Floats, stay: float, spread: float) -> Floats:
     return filled
 
 
-def state_counts(codes: NDArray[Any], states: int) -> Floats:
-    """How often each state was reported, for each of d columns of codes: d x K."""
+def state_counts(codes: NDArray[Any], states: int, weights: Floats | None = None) -> Floats:
+    """How often each state was reported, or with what weight, for each of d columns of codes: d x K."""
     width = codes.shape[1]
     first = states * np.arange(width)
     counts = np.zeros(states * width)
     for start in range(0, len(codes), BLOCK):
         cells = codes[start : start + BLOCK].astype(np.intp) + first
-        counts += np.bincount(cells.ravel(), minlength=states * width)
+        own = None if weights is None else np.repeat(weights[start : start + BLOCK], width)
+        counts += np.bincount(cells.ravel(), own, minlength=states * width)
     return counts.reshape(width, states)
 
 
@@ -72,7 +73,7 @@ def learned_states(shares: Floats, law: FiniteCoordinate) -> Floats:
     return np.array([mixture_proportions(law.matrix, share) for share in shares])
 
 
-def column_variances(table: Floats, mean: Floats) -> Floats:
+def column_variances(table: Floats, mean: Floats, weights: Floats | None = None) -> Floats:
     """The variance of each column, without the copy of the table that numpy's var makes.
 
     About the mean, some rows at a time: a difference of squares would be lost where numbers are far from zero.
@@ -80,8 +81,11 @@ def column_variances(table: Floats, mean: Floats) -> Floats:
     total = np.zeros(table.shape[1])
     for start in range(0, len(table), BLOCK):
         about = table[start : start + BLOCK] - mean
-        total += np.einsum("ij,ij->j", about, about)
-    return total / len(table)
+        if weights is None:
+            total += np.einsum("ij,ij->j", about, about)
+        else:
+            total += np.einsum("i,ij,ij->j", weights[start : start + BLOCK], about, about)
+    return total / (len(table) if weights is None else weights.sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,15 +121,17 @@ class ReportsInMemory:
     """Reports as a table: codes of finite attributes, numbers of others, n x d."""
 
     table: NDArray[Any]
+    weights: Floats | None = None
 
     def _block(self, columns: NDArray[np.intp]) -> NDArray[Any]:
         return self.table if len(columns) == self.table.shape[1] else self.table[:, columns]
 
     def shares(self, columns: NDArray[np.intp], states: int) -> Floats:
-        shares: Floats = state_counts(self._block(columns), states) / len(self.table)
+        total = len(self.table) if self.weights is None else self.weights.sum()
+        shares: Floats = state_counts(self._block(columns), states, self.weights) / total
         return shares
 
     def moments(self, columns: NDArray[np.intp]) -> tuple[Floats, Floats]:
         block = self._block(columns)
-        mean = block.mean(axis=0)
-        return mean, column_variances(block, mean)
+        mean = np.average(block, axis=0, weights=self.weights)
+        return mean, column_variances(block, mean, self.weights)

@@ -28,12 +28,34 @@ class SpreadRecords:
         Codes of finite attributes, numbers of others.
     label : LabelChannel
     label_codes : n
+    counts : n, optional
+        What each record counts for; 1 unless given.
+    squares : n, optional
+        The squares of that, unless records are counts of equal ones, which are not squared.
     """
 
     features: FeatureChannel
     reports: NDArray[Any]
     label: LabelChannel
     label_codes: Codes
+    counts: Floats | None = None
+    squares: Floats | None = None
+
+    @property
+    def weights(self) -> Floats:
+        """What each record counts for."""
+        return np.ones(len(self.label_codes)) if self.counts is None else self.counts
+
+    @property
+    def total(self) -> float:
+        """How many records there are; of unequal weights, how many equal ones would tell as much."""
+        return float(len(self.label_codes) if self.counts is None else self.counts.sum())
+
+    def thinned(self, most: int) -> "SpreadRecords":
+        """At most so many records, spread evenly."""
+        step = -(-len(self.label_codes) // most)
+        counts = None if self.counts is None else self.counts[::step]
+        return SpreadRecords(self.features, self.reports[::step], self.label, self.label_codes[::step], counts)
 
     @property
     def label_likelihood(self) -> Floats:
@@ -42,8 +64,12 @@ class SpreadRecords:
         return likelihood
 
 
-def read_records(channel: Any, X: NDArray[Any], y: Any) -> SpreadRecords:
-    """Check reports against a channel; None hides nothing."""
+def read_records(channel: Any, X: NDArray[Any], y: Any, weights: Floats | None = None) -> SpreadRecords:
+    """Check reports against a channel; None hides nothing. Records without weight are left out."""
+    if weights is not None:
+        X, y, weights = X[weights > 0], np.asarray(y)[weights > 0], weights[weights > 0]
+        # In the unit in which their sum is the number of equal records that would tell as much (Kish 1965).
+        weights = weights * (weights.sum() / (weights**2).sum())
     row = as_row_channel(channel)
     features = row.features.for_width(X.shape[1])
     label = row.label
@@ -55,7 +81,7 @@ def read_records(channel: Any, X: NDArray[Any], y: Any) -> SpreadRecords:
     codes = label.encode_reports(y)
     if len(codes) != len(X):
         raise InvalidInput(f"{len(X)} rows of features and {len(codes)} label reports", "one label report for each row")
-    return _checked(SpreadRecords(features, features.codes_and_numbers(X), label, codes))
+    return _checked(SpreadRecords(features, features.codes_and_numbers(X), label, codes, weights))
 
 
 def released_records(reports: RowReports) -> SpreadRecords:

@@ -11,7 +11,9 @@ from askance.arrays import Floats
 from askance.channels.attributes.feature_channel import FeatureChannel
 from askance.channels.base import LabelChannel
 from askance.learning.records.collapsed_likelihood import CollapsedLikelihood
+from askance.learning.records.dependence import excess_correlation
 from askance.learning.records.enumerated_likelihood import DistinctReports, distinct_reports
+from askance.learning.records.latent_data import LatentData
 from askance.learning.records.logit_objective import LogitObjective
 from askance.learning.records.posterior import FeaturePosterior, Moments
 from askance.learning.records.reading import SpreadRecords
@@ -43,6 +45,22 @@ class RecordData(Protocol):
         """How many records there are."""
 
     @property
+    def nominal(self) -> tuple[bool, ...]:
+        """Whether the states of each attribute are levels."""
+
+    @property
+    def in_memory(self) -> "RecordsInMemory | None":
+        """The same records in memory; None where they are on an engine, and too many kinds of them to count."""
+
+    @property
+    def latent(self) -> LatentData | None:
+        """The records as latent classes need them; None where they are too many to bring here."""
+
+    @property
+    def dependence(self) -> float:
+        """By how many standard deviations reports of attributes are more correlated than those of independent ones."""
+
+    @property
     def label_counts(self) -> Floats:
         """How often each label report came."""
 
@@ -65,11 +83,28 @@ class RecordsInMemory:
 
     records: SpreadRecords
     posterior: FeaturePosterior
+    nominal: tuple[bool, ...] = ()
 
     @classmethod
-    def of(cls, records: SpreadRecords, prior: Any) -> "RecordsInMemory":
+    def of(cls, records: SpreadRecords, prior: Any, nominal: tuple[bool, ...] = ()) -> "RecordsInMemory":
         """Learn the prior from the reports, or take a given one."""
-        return cls(records, FeaturePosterior.fitted(records.features, records.reports, prior))
+        posterior = FeaturePosterior.fitted(records.features, records.reports, prior, records.counts)
+        return cls(records, posterior, nominal or (False,) * records.features.width)
+
+    @cached_property
+    def latent(self) -> LatentData:
+        return LatentData(self.records, self.nominal)
+
+    @property
+    def in_memory(self) -> "RecordsInMemory":
+        return self
+
+    @cached_property
+    def dependence(self) -> float:
+        mean, weights = self._moments.mean, self.records.weights
+        about = mean - np.average(mean, axis=0, weights=weights)
+        products = (about * weights[:, None]).T @ about / weights.sum()
+        return excess_correlation(products, self.records.total)
 
     @property
     def features(self) -> FeatureChannel:
@@ -81,11 +116,12 @@ class RecordsInMemory:
 
     @property
     def rows(self) -> int:
-        return len(self.records.label_codes)
+        return round(self.records.total)
 
     @property
     def label_counts(self) -> Floats:
-        return np.bincount(self.records.label_codes, minlength=len(self.label.matrix)).astype(float)
+        codes, size = self.records.label_codes, len(self.label.matrix)
+        return np.bincount(codes, self.records.counts, minlength=size).astype(float)
 
     @cached_property
     def _moments(self) -> Moments:
@@ -93,19 +129,21 @@ class RecordsInMemory:
 
     def collapsed(self, intercept: bool) -> CollapsedLikelihood:
         metric = unit_metric(self.posterior, lambda: self._moments.mean.var(axis=0))
-        return CollapsedLikelihood(self._moments, self.records.label_likelihood, metric, intercept)
+        return CollapsedLikelihood(self._moments, self.records.label_likelihood, metric, intercept, self.records.counts)
 
     def spectral(self, intercept: bool) -> tuple[CollapsedLikelihood, PrincipalScores]:
-        scores = PrincipalScores.fitted(self._moments.mean, self.posterior.reliability())
+        counts = self.records.counts
+        scores = PrincipalScores.fitted(self._moments.mean, self.posterior.reliability(), counts=counts)
         moments = scores.scores(self._moments.mean)
         metric = scores_metric(moments.mean.var(axis=0), scores)
-        return CollapsedLikelihood(moments, self.records.label_likelihood, metric, intercept), scores
+        return CollapsedLikelihood(moments, self.records.label_likelihood, metric, intercept, counts), scores
 
     def fold_weights(self, folds: int, rng: np.random.Generator | None) -> Floats:
-        return fold_weights(self.rows, folds, rng)
+        return fold_weights(len(self.records.label_codes), folds, rng)
 
     def distinct(self) -> DistinctReports:
-        return distinct_reports(self.records.reports.astype(np.int64), self.records.label_codes.astype(np.int64))
+        records = self.records
+        return distinct_reports(records.reports.astype(np.int64), records.label_codes.astype(np.int64), records.counts)
 
 
 def unit_metric(posterior: FeaturePosterior, spread: Callable[[], Floats]) -> Floats:

@@ -48,14 +48,18 @@ class PrincipalScores:
     captured: float
 
     @classmethod
-    def fitted(cls, mean: Floats, reliability: Reliability, most: int = MOST_SCORES) -> "PrincipalScores":
+    def fitted(
+        cls, mean: Floats, reliability: Reliability, most: int = MOST_SCORES, counts: Floats | None = None
+    ) -> "PrincipalScores":
         """Find the directions that stand out of the noise."""
         rows, width = mean.shape
         units = _NoiseUnits.of(reliability, rows)
-        middle = mean.mean(axis=0)
+        middle = np.average(mean, axis=0, weights=counts)
         # Half the precision is plenty for directions that are estimated from noise, and takes half the time.
         whitened = np.subtract(mean, middle, out=np.empty(mean.shape, np.float32), casting="same_kind")
         whitened *= units.weight.astype(np.float32)
+        if counts is not None:
+            whitened *= np.sqrt(counts / counts.mean()).astype(np.float32)[:, None]
         return cls._above_noise(*_principal(whitened, min(most, rows - 1, width)), middle, units, rows)
 
     @classmethod

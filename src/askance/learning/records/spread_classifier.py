@@ -4,6 +4,7 @@ import warnings
 from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -13,7 +14,7 @@ from askance.channels.attributes.row_channel import RowChannel
 from askance.channels.base import LabelChannel
 from askance.channels.labels.finite import Identity
 from askance.engines.base import Engine, running
-from askance.errors import AskanceWarning, InvalidInput
+from askance.errors import AskanceWarning, InvalidInput, NotAvailable
 from askance.learning.face.base_learner import check_base_learner, learner_name
 from askance.learning.face.classes import class_array
 from askance.learning.face.engine_choice import refuse_engine
@@ -22,8 +23,12 @@ from askance.learning.face.linear_classifier import LinearClassifier
 from askance.learning.face.linear_parameters import feature_names, parameter_names
 from askance.learning.face.random_state import random_generator
 from askance.learning.face.requested_ridge import checked_ridge
+from askance.learning.face.sample_weights import checked_weights
 from askance.learning.face.scoring import Of, accuracy_from_reports, accuracy_on_truth, asks_for_truth
 from askance.learning.records.joint_likelihood import joint_logits
+from askance.learning.records.latent_classes import MOST_CLASSES
+from askance.learning.records.latent_reports import design_widths, true_design
+from askance.learning.records.levels import design_names, nominal_columns
 from askance.learning.records.logistic_normal import expected_sigmoid
 from askance.learning.records.posterior import FeaturePosterior
 from askance.learning.records.posterior_draws import posterior_draw
@@ -34,10 +39,13 @@ from askance.learning.records.reading import (
     released_records,
 )
 from askance.learning.records.record_data import RecordData, RecordsInMemory
+from askance.learning.records.report_checks import check_labels, check_reports
+from askance.learning.records.report_posterior import told_by_joint_prior
 from askance.learning.records.sampling_fit import sampling_em_with
 from askance.learning.records.softmax_normal import expected_probabilities
 from askance.learning.records.spread_figures import coefficients_figure, ridge_figure
-from askance.learning.records.spread_fit import METHODS, SpreadProblem, SpreadResult
+from askance.learning.records.spread_fit import fit_spread_problem
+from askance.learning.records.spread_result import METHODS, SpreadProblem, SpreadResult
 from askance.learning.records.summed_records import RowSource, SummedRecords
 from askance.releases.reading import open_release
 from askance.releases.release import Release
@@ -48,6 +56,8 @@ from askance.solvers.em import class_probabilities
 
 # Of another learner's probabilities, averaged over what hidden features may have been: a share is then off by a tenth.
 _DRAWS = 32
+_ROWS_FOR_EACH = 20  # records of a parameter, from which label reports are held against their channel
+_LOOKED_AT = 10_000  # of these: faults that matter are seen in fewer
 
 
 class SpreadClassifier(LinearClassifier):
@@ -60,13 +70,16 @@ class SpreadClassifier(LinearClassifier):
     ----------
     channel : RowChannel, or None
         How the records were hidden. None: not at all, or as the release says that is fitted.
-    method : "auto", "collapsed", "spectral", "sampling" or "enumerate"
-        "collapsed" takes the logit given a report for normal, with moments in closed form. "spectral" does so for the
-        principal scores of correlated features. "enumerate" is exact, for few attributes with few states. "sampling" is
-        the importance sampling of the paper, whose coefficients are shrunk when samples are few. "auto" enumerates
-        where there are at most 256 possible records. Otherwise it is "collapsed" where the reports determine all
-        parameters well, and else cross-validation on the reports chooses between the first two, or their average where
-        neither is far behind. With a ridge that is given it is "collapsed".
+    method : "auto", "collapsed", "mixture", "spectral", "sampling" or "enumerate"
+        "collapsed" takes the logit given a report for normal, with moments in closed form, and attributes for
+        independent. "mixture" does so within latent classes of records, for attributes that depend on each other.
+        "spectral" does so for the principal scores of many correlated attributes. "enumerate" is exact, for few
+        attributes with few states. "sampling" is the importance sampling of the paper, whose coefficients are shrunk
+        when samples are few. "auto" enumerates where there are at most 256 possible records, and records enough to
+        learn the share of each. Otherwise Akaike's criterion of the feature reports chooses between "collapsed" and
+        "mixture". Where the reports do not determine all parameters well, or show a dependence that is not modelled,
+        cross-validation on the reports chooses between that and "spectral", or their average where neither is far
+        behind; so it does for a ridge that is given.
     prior : "learned", "flat", "gaussian", marginals or mapping
         What is known of every attribute before its report: learned from the reports, nothing, or given: one array of
         probabilities for each attribute. For numbers with noise "learned" is the normal law with the moments that the
@@ -77,6 +90,11 @@ class SpreadClassifier(LinearClassifier):
         like one more direction of typical size. "auto" is 0 where the reports determine all parameters well, and
         otherwise the strongest whose held-out likelihood of reports is within a standard error of the best.
     fit_intercept : bool
+    nominal : "all", or columns, optional
+        Names or numbers of columns whose states are levels, with a coefficient for each but the first, and not numbers,
+        with one slope.
+    latent_classes : "auto" or int
+        How many classes of records "mixture" has.
     cv : int
         Folds.
     samples, rounds : int
@@ -99,6 +117,10 @@ class SpreadClassifier(LinearClassifier):
         Method, ridge, held-out log-likelihood of a report, its distance to the best, and the standard error of that.
     channel_ : RowChannel
         How the records were hidden, for as many attributes as there are.
+    latent_classes_ : int or None
+        Of a mixture.
+    joint_prior_ : mapping or None
+        What was learned of all attributes together; ``prior_`` has each by itself.
     parameters_, parameter_names_, prior_, classes_, log_likelihood_, n_iter_, converged_, notes_
 
     Examples
@@ -125,6 +147,8 @@ class SpreadClassifier(LinearClassifier):
         ridge: str | float = "auto",
         *,
         fit_intercept: bool = True,
+        nominal: Any = None,
+        latent_classes: str | int = "auto",
         cv: int = 5,
         samples: int = 2,
         rounds: int = 40,
@@ -137,6 +161,8 @@ class SpreadClassifier(LinearClassifier):
         self.prior = prior
         self.ridge = ridge
         self.fit_intercept = fit_intercept
+        self.nominal = nominal
+        self.latent_classes = latent_classes
         self.cv = cv
         self.samples = samples
         self.rounds = rounds
@@ -146,7 +172,7 @@ class SpreadClassifier(LinearClassifier):
 
     # -- fitting -------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to reports.
 
         Parameters
@@ -155,6 +181,9 @@ class SpreadClassifier(LinearClassifier):
             Reports of features; images are laid out in one row each.
         y : n
             Reports of labels.
+        sample_weight : n, optional
+            What each record stands for; only proportions matter. Standard errors are those of a sample with these
+            weights.
         """
         problem = self._problem()
         if y is None:
@@ -164,7 +193,10 @@ class SpreadClassifier(LinearClassifier):
         assert_all_finite(y, input_name="y")
         if as_row_channel(self.channel).label is None:
             check_classification_targets(y)
-        return self._fit_records(problem, read_records(self.channel, X, y), as_row_channel(self.channel))
+        weights = checked_weights(sample_weight, X)
+        if weights is not None and self.method == "sampling":
+            raise InvalidInput("method='sampling' with sample_weight", "records of equal weight, or another method")
+        return self._fit_records(problem, read_records(self.channel, X, y, weights), as_row_channel(self.channel))
 
     def fit_release(
         self, release: Any, engine: str | Engine = "local", *, features: str | None = None, label: str | None = None
@@ -198,9 +230,10 @@ class SpreadClassifier(LinearClassifier):
         with running(engine) as where:
             seed = None if problem.rng is None else int(problem.rng.integers(1 << 31))
             source = where.cache(RowSource(opened, asked, problem.folds, seed))
-            data = SummedRecords.of(asked, where, source, problem.folds, self.prior)
+            nominal = nominal_columns(self.nominal, self.method, channel.features, feature_names(self))
+            data = SummedRecords.of(asked, where, source, problem.folds, self.prior, nominal)
             self._keep_data(data, channel)
-            return self._keep(problem.fit(data), data)
+            return self._keep(fit_spread_problem(problem, data), data)
 
     def _refuse_other_channel(self, channel: RowChannel) -> None:
         if self.channel is None:
@@ -214,11 +247,22 @@ class SpreadClassifier(LinearClassifier):
             )
 
     def _fit_records(self, problem: SpreadProblem, records: SpreadRecords, channel: RowChannel) -> Self:
-        data = RecordsInMemory.of(records, self.prior)
+        data = RecordsInMemory.of(
+            records, self.prior, nominal_columns(self.nominal, self.method, records.features, feature_names(self))
+        )
+        for remark in (remarks := check_reports(records, feature_names(self))):
+            warnings.warn(remark, AskanceWarning, stacklevel=3)
         self._keep_data(data, channel)
         if self.base_estimator is not None:
             return self._fit_base(problem, data)
-        return self._keep(problem.fit(data), data)
+        self._keep(fit_spread_problem(problem, data), data)
+        if data.rows >= _ROWS_FOR_EACH * self.parameters_.size:  # else a fit knows its labels by heart
+            some = records.thinned(_LOOKED_AT)
+            for remark in (of_labels := check_labels(self._told(some.reports), some)):
+                warnings.warn(remark, AskanceWarning, stacklevel=3)
+            remarks = (*remarks, *of_labels)
+        self.notes_: tuple[str, ...] = (*remarks, *self.notes_)
+        return self
 
     def _keep_data(self, data: RecordData, channel: RowChannel) -> None:
         self.channel_ = channel.for_width(data.features.width)
@@ -226,11 +270,21 @@ class SpreadClassifier(LinearClassifier):
         self.classes_ = class_array(data.label.classes)
         self.n_reports_ = data.rows
         self.prior_ = data.posterior.priors()
+        self.joint_prior_: dict[str, Any] | None = None
+        self.latent_classes_: int | None = None
+        self.nominal_ = data.nominal
+        self.design_width_ = sum(design_widths(data.features, data.nominal))
 
     def _problem(self) -> SpreadProblem:
         ridge = checked_ridge(self.ridge)
         if self.method not in METHODS:
             raise InvalidInput(f"method={self.method!r}", " or ".join(map(repr, METHODS)))
+        classes = None if isinstance(self.latent_classes, str) else self.latent_classes
+        if self.latent_classes != "auto" and (
+            not isinstance(classes, int | np.integer) or isinstance(classes, bool) or not 1 <= classes <= MOST_CLASSES
+        ):
+            wanted = f"'auto' or a whole number from 1 to {MOST_CLASSES}"
+            raise InvalidInput(f"latent_classes={self.latent_classes!r}", wanted)
         if isinstance(self.prior, str) and self.prior not in ("learned", "flat", "gaussian"):
             raise InvalidInput(f"prior={self.prior!r}", "'learned', 'flat', 'gaussian' or marginals")
         for name, least in (("cv", 2), ("samples", 1), ("rounds", 1), ("max_iter", 1)):
@@ -253,6 +307,7 @@ class SpreadClassifier(LinearClassifier):
             int(self.rounds),
             int(self.max_iter),
             self._generator(),
+            None if classes is None else int(classes),
         )
 
     def _generator(self) -> np.random.Generator | None:
@@ -278,7 +333,11 @@ class SpreadClassifier(LinearClassifier):
         rows = max(len(result.theta) - 1, 1)
         self._keep_rows(result.theta, intercept=True)
         self.parameters_ = result.parameters.reshape(rows, -1)[:, first:].ravel()
-        self.parameter_names_ = parameter_names(data.label.classes, feature_names(self), self.fit_intercept)
+        self.parameter_names_ = parameter_names(
+            data.label.classes,
+            design_names(feature_names(self), self.channel_.features, self.nominal_),
+            self.fit_intercept,
+        )
         self.covariance_ = result.covariance
         self.covariance_note_ = result.covariance_note
         self.method_ = result.method
@@ -289,12 +348,24 @@ class SpreadClassifier(LinearClassifier):
         self.converged_ = result.converged
         self.notes_ = result.notes
         self.cv_results_ = result.trials
+        self.joint_prior_ = result.joint_prior
+        if result.joint_prior is not None and "shares" in result.joint_prior:
+            self.latent_classes_ = len(result.joint_prior["shares"])
         return self
 
-    # -- using the model -----------------------------------------------------------------------------
-
     def _rows(self, X: Any) -> Floats:
-        return super()._rows(_laid_out(X))
+        rows, nominal = super()._rows(_laid_out(X)), getattr(self, "nominal_", ())
+        if not any(nominal):
+            return rows
+        features = self.channel_.features
+        return true_design(features, nominal, features.codes_and_numbers(rows))
+
+    def to_sklearn(self) -> Any:
+        """Return a plain fitted scikit-learn LogisticRegression that predicts the same, for deployment."""
+        check_is_fitted(self, "classes_")
+        if any(self.nominal_):
+            raise NotAvailable("to_sklearn of a model with nominal columns", "columns of numbers, or save()")
+        return super().to_sklearn()
 
     def _learner_probabilities(self, X: Any) -> Floats:
         return class_probabilities(self.base_estimator_, self._rows(X), len(self.classes_))
@@ -305,12 +376,20 @@ class SpreadClassifier(LinearClassifier):
     def predict_proba_reports(self, X: Any) -> Floats:
         """Return the probability of each true class of records of which only feature *reports* are known, n x K.
 
-        Attributes are taken for independent given their reports, whatever the method of the fit.
+        By what the fit learned of all attributes together: latent classes of a mixture, the table of an enumeration.
+        Other methods take attributes for independent given their reports.
         """
         check_is_fitted(self, "classes_")
         X = validate_data(self, _laid_out(X), dtype="numeric", reset=False)
+        return self._told(self.channel_.features.codes_and_numbers(X))
+
+    def _told(self, reports: NDArray[Any]) -> Floats:
+        """P(true class | feature report), of codes of states and numbers."""
         features = self.channel_.features
-        posterior, reports = FeaturePosterior.restored(features, self.prior_), features.codes_and_numbers(X)
+        posterior = FeaturePosterior.restored(features, self.prior_)
+        if self._is_linear and (self.joint_prior_ is not None or any(self.nominal_)):
+            theta = np.column_stack([self.intercept_, self.coef_])
+            return told_by_joint_prior(features, self.nominal_, self.joint_prior_, posterior, reports, theta)
         if not self._is_linear:
             draw, rng = posterior_draw(posterior, reports), np.random.default_rng(self._generator())
             average: Floats = np.mean([self._learner_probabilities(draw(rng)) for _ in range(_DRAWS)], axis=0)
@@ -386,6 +465,8 @@ class SpreadClassifier(LinearClassifier):
             title = f"Log-odds against {first!r} by softmax regression on hidden records"
         if self.log_likelihood_ is not None:
             facts.append(("log-likelihood", f"{self.log_likelihood_:.4f}"))
+        if self.latent_classes_ is not None:
+            facts.append(("latent classes", f"{self.latent_classes_}"))
         if self.ridge_:
             facts.append(("ridge", ", ".join(f"{ridge:.4g} ({method})" for method, ridge in self.ridges_.items())))
         covariance, notes = self.covariance_, self.notes_
@@ -405,6 +486,9 @@ class SpreadClassifier(LinearClassifier):
     def fill_in(self) -> None:
         if not hasattr(self, "channel_"):
             self.channel_ = as_row_channel(self.channel).for_width(self.n_features_in_)
+        if not hasattr(self, "nominal_"):  # of a version that knew neither levels nor attributes that depend on others
+            self.joint_prior_, self.latent_classes_ = None, None
+            self.nominal_, self.design_width_ = (False,) * self.n_features_in_, self.n_features_in_
         super().fill_in()
 
 

@@ -16,11 +16,14 @@ from askance.engines.sources import RecordSource
 from askance.entropy.draws import code_type
 from askance.errors import InvalidInput
 from askance.learning.records.collapsed_likelihood import CollapsedLikelihood
+from askance.learning.records.dependence import DEPENDENT, excess_correlation
 from askance.learning.records.enumerated_likelihood import LARGEST_TABLE, DistinctReports
 from askance.learning.records.joint_likelihood import JointLikelihood
-from askance.learning.records.logit_objective import HeldOut, LogitObjective
+from askance.learning.records.latent_data import LatentData
+from askance.learning.records.logit_objective import HeldOut, LogitObjective, typical_direction
 from askance.learning.records.posterior import FeaturePosterior
-from askance.learning.records.record_data import scores_metric, unit_metric
+from askance.learning.records.reading import SpreadRecords
+from askance.learning.records.record_data import RecordsInMemory, scores_metric, unit_metric
 from askance.learning.records.record_sums import (
     BatchLikelihood,
     CountDistinct,
@@ -31,6 +34,7 @@ from askance.learning.records.record_sums import (
     ReportTotals,
     ScoresAt,
     packed,
+    unpacked,
 )
 from askance.learning.records.spectral_fit import PrincipalScores
 from askance.releases.partition import Partition
@@ -40,6 +44,10 @@ from askance.statistics.base import Records
 
 # A sum has a table of attributes x attributes: of so many it takes 32 MB, for each task of an engine.
 MOST_ATTRIBUTES = 2048
+# Distinct records that are brought here to learn latent classes from: a table of some megabytes.
+_MOST_KINDS = 1 << 17
+_SAMPLED = 20_000  # records by which it is seen whether numbers are normal and independent
+_CLEARLY = 20.0  # Akaike's criterion: odds of e^10, beyond chance
 _POINTS_AT_ONCE = 64  # whose gradients one pass sums: the logits of a block of 4096 reports at them take 2 MB
 
 
@@ -129,9 +137,19 @@ class SummedRecords:
     source: RecordSource
     totals: ReportTotals
     posterior: FeaturePosterior
+    nominal: tuple[bool, ...]
+    prior: Any
 
     @classmethod
-    def of(cls, asked: RowQuestions, engine: Engine, source: RecordSource, folds: int, prior: Any) -> "SummedRecords":
+    def of(
+        cls,
+        asked: RowQuestions,
+        engine: Engine,
+        source: RecordSource,
+        folds: int,
+        prior: Any,
+        nominal: tuple[bool, ...] = (),
+    ) -> "SummedRecords":
         """Learn the prior from sums over the reports, or take a given one."""
         features, label = asked.channel.features, asked.channel.label
         if features.width > MOST_ATTRIBUTES:
@@ -152,7 +170,33 @@ class SummedRecords:
         if not features.is_finite:  # about their mean: squares of what is far from zero would leave no digits
             totals = engine.reduce(replace(count, centre=mean), source)
         posterior = FeaturePosterior.learned(features, SummedReports(features, totals, mean), prior)
-        return cls(features, label, engine, source, totals, posterior)
+        return cls(features, label, engine, source, totals, posterior, nominal or (False,) * features.width, prior)
+
+    @cached_property
+    def in_memory(self) -> RecordsInMemory | None:
+        possible = np.prod([float(len(law.values)) for law in self.features.laws if law.is_finite])
+        if not self.features.is_finite or possible * len(self.label.matrix) > _MOST_KINDS:
+            return None
+        cells, counts, _ = self.distinct()
+        records = SpreadRecords(self.features, cells[:, :-1], self.label, cells[:, -1], counts, counts)
+        return RecordsInMemory(records, self.posterior, self.nominal)
+
+    @property
+    def latent(self) -> LatentData | None:
+        return None if self.in_memory is None else self.in_memory.latent
+
+    @cached_property
+    def dependence(self) -> float:
+        """Correlations, over all reports; and of a sample whatever latent classes see, that correlations do not."""
+        seen = excess_correlation(self._means[1], self.rows)
+        if seen > DEPENDENT or self.features.is_finite or not isinstance(self.prior, str) or self.prior != "learned":
+            return seen
+        some = self.engine.sample(self.source, _SAMPLED)
+        parts = [unpacked(part.load()) for part in some.partitions()]
+        reports, labels = (np.concatenate([part[place] for part in parts]) for place in (0, 1))
+        sample = LatentData(SpreadRecords(self.features, reports, self.label, labels), self.nominal)
+        dependent = sample.affordable and sample.learned(None).dependence > _CLEARLY
+        return float("inf") if dependent else seen
 
     @property
     def rows(self) -> int:
@@ -326,18 +370,3 @@ class SummedLikelihood(LogitObjective):
 
     def joint(self) -> "SummedLikelihood":
         return replace(self, batch=replace(self.batch, frame=self.batch.frame.changed(JointLikelihood)))
-
-
-def typical_direction(covariance: Floats, metric: Floats, rows: int) -> float:
-    """The variance along a principal direction, weighted by itself and measured by the metric: sum l^2 / sum l.
-
-    That of ``CollapsedLikelihood``, which estimates it from some pairs of records, over all pairs. What a record has
-    in common with itself is taken off as if features were normal: of n records it is a share of about d / n.
-    """
-    tiny = float(np.finfo(float).tiny)
-    scaled = covariance / np.maximum(metric, 1e-300)
-    total, squares = float(np.trace(scaled)), float(np.einsum("ij,ji->", scaled, scaled))
-    if total <= 0:
-        return 1.0
-    among_others = (rows * squares - (total**2 + 2 * squares)) / max(rows - 1, 1)
-    return max(among_others / total, total / len(metric), tiny)
