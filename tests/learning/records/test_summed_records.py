@@ -52,7 +52,11 @@ def wide(path, rows=600, width=30):
         (ask.StateFlip(2, 0.1), THREE, {}),
         (ask.StateFlip(2, 0.1), ask.Warner(0.9), {"method": "collapsed", "prior": "flat"}),
         (ask.StateFlip(2, 0.1), ask.Warner(0.9), {"method": "collapsed", "fit_intercept": False, "ridge": 0}),
-        ([ask.StateFlip(2, 0.1), ask.GaussianNoise(0.5), *[ask.StateFlip(2, 0.1)] * 2], ask.Warner(0.9), {}),
+        (
+            [ask.StateFlip(2, 0.1), ask.GaussianNoise(0.5), *[ask.StateFlip(2, 0.1)] * 2],
+            ask.Warner(0.9),
+            {"method": "collapsed"},
+        ),
         (ask.LaplaceNoise(0.5), ask.Warner(0.9), {}),
         (ask.GaussianNoise(0.5), ask.Warner(0.9), {"prior": {"mean": 2, "variance": 1}}),
         (ask.GaussianNoise(0.5), THREE, {"method": "collapsed"}),

@@ -37,6 +37,9 @@ _PRECISE, _NEAR = 1e-6, 1e-4  # of the last fit's gradient: 1e-4 leaves 0.01 sta
 # each attribute. Rules were tried out on pictures of digits, with other seeds than benchmarks/spread.py measures.
 _MOSTLY = 0.6
 _MANY_ROWS = 10
+# Akaike's criterion by which latent classes must be better than independent attributes: likelihood ratios of mixtures
+# have longer tails than chi-square, so that zero would be passed by chance now and then. And what is beyond chance.
+_WORTH_IT, _CLEARLY = 6.0, 20.0
 ROWS_FOR_EACH = 10  # parameter, below which a ridge is asked for: the usual rule of ten events for each
 
 
@@ -70,7 +73,7 @@ class FitUnderWay:
     def factor(self) -> str:
         """The likelihood attribute by attribute, or by latent classes where attributes depend on each other."""
         learned = self.learned
-        dependent = learned is not None and (learned.dependence > 0 or self.problem.classes is not None)
+        dependent = learned is not None and (learned.dependence > _WORTH_IT or self.problem.classes is not None)
         return "mixture" if dependent else "collapsed"
 
     @cached_property
@@ -134,6 +137,9 @@ class FitUnderWay:
         dependent = self.data.dependence > DEPENDENT
         if self.problem.method == "auto" and self.learned is not None:
             dependent = self.factor == "mixture"
+        elif self.problem.method == "auto" and self.learns and not dependent:
+            some = self.data.sampled
+            dependent = some is not None and some.affordable and some.learned(None).dependence > _CLEARLY
         return "the attributes depend on each other, and this method takes them for independent" if dependent else ""
 
     # -- the choice ------------------------------------------------------------------------------------

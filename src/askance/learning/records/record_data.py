@@ -57,6 +57,10 @@ class RecordData(Protocol):
         """The records as latent classes need them; None where they are too many to bring here."""
 
     @property
+    def sampled(self) -> LatentData | None:
+        """Some records in memory, where the others are on an engine: to see what correlations do not show."""
+
+    @property
     def dependence(self) -> float:
         """By how many standard deviations reports of attributes are more correlated than those of independent ones."""
 
@@ -98,6 +102,10 @@ class RecordsInMemory:
     @property
     def in_memory(self) -> "RecordsInMemory":
         return self
+
+    @property
+    def sampled(self) -> None:
+        return None
 
     @cached_property
     def dependence(self) -> float:

@@ -46,6 +46,7 @@ def check_reports(records: SpreadRecords, names: list[str]) -> tuple[str, ...]:
         return ()
     faults = [*_states(features, table, weights, rows, names), *_numbers(features, table, weights, rows, names)]
     worst = max(faults, key=lambda fault: fault.errors, default=None)
+    worst = next((fault for fault in faults if fault.errors >= CERTAIN), worst)  # the plainest of what is certain
     remarks = list(_marks(features, table, names))
     if worst is None or worst.errors < LIKELY:
         return tuple(remarks)
@@ -70,8 +71,9 @@ def check_labels(told: Floats, records: SpreadRecords) -> tuple[str, ...]:
         bound, rows = float(row.max()), len(told) // _BINS
         if bound >= 1 or rows < _LEAST_ROWS:
             continue
-        order = np.argsort(told[:, int(row.argmax())])
-        for part in np.array_split(order, _BINS):
+        order = np.argsort(-told[:, int(row.argmax())])
+        for bins in range(1, _BINS // 2 + 1):  # of those whose features speak most for it, few or many
+            part = order[: bins * rows]
             own = weights[part]
             share = float(own @ (codes[part] == report) / own.sum())
             errors = (share - bound) / np.sqrt(bound * (1 - bound) * (own**2).sum()) * own.sum()

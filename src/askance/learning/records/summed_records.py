@@ -16,7 +16,7 @@ from askance.engines.sources import RecordSource
 from askance.entropy.draws import code_type
 from askance.errors import InvalidInput
 from askance.learning.records.collapsed_likelihood import CollapsedLikelihood
-from askance.learning.records.dependence import DEPENDENT, excess_correlation
+from askance.learning.records.dependence import excess_correlation
 from askance.learning.records.enumerated_likelihood import LARGEST_TABLE, DistinctReports
 from askance.learning.records.joint_likelihood import JointLikelihood
 from askance.learning.records.latent_data import LatentData
@@ -47,7 +47,6 @@ MOST_ATTRIBUTES = 2048
 # Distinct records that are brought here to learn latent classes from: a table of some megabytes.
 _MOST_KINDS = 1 << 17
 _SAMPLED = 20_000  # records by which it is seen whether numbers are normal and independent
-_CLEARLY = 20.0  # Akaike's criterion: odds of e^10, beyond chance
 _POINTS_AT_ONCE = 64  # whose gradients one pass sums: the logits of a block of 4096 reports at them take 2 MB
 
 
@@ -187,16 +186,14 @@ class SummedRecords:
 
     @cached_property
     def dependence(self) -> float:
-        """Correlations, over all reports; and of a sample whatever latent classes see, that correlations do not."""
-        seen = excess_correlation(self._means[1], self.rows)
-        if seen > DEPENDENT or self.features.is_finite or not isinstance(self.prior, str) or self.prior != "learned":
-            return seen
+        return excess_correlation(self._means[1], self.rows)
+
+    @cached_property
+    def sampled(self) -> LatentData:
         some = self.engine.sample(self.source, _SAMPLED)
         parts = [unpacked(part.load()) for part in some.partitions()]
         reports, labels = (np.concatenate([part[place] for part in parts]) for place in (0, 1))
-        sample = LatentData(SpreadRecords(self.features, reports, self.label, labels), self.nominal)
-        dependent = sample.affordable and sample.learned(None).dependence > _CLEARLY
-        return float("inf") if dependent else seen
+        return LatentData(SpreadRecords(self.features, reports, self.label, labels), self.nominal)
 
     @property
     def rows(self) -> int:
