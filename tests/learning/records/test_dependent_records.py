@@ -90,7 +90,7 @@ def test_gradients_and_scores_are_derivatives(label):
         assert (ends[0] - ends[1]) / 2e-5 == pytest.approx(float((gradient * step).sum()), rel=1e-4, abs=1e-7)
     # Scores of single reports, weighted, add up to the gradient by the free parameters.
     free = likelihood._free(theta[0])
-    pull = likelihood._pull(likelihood._chances(free), likelihood.counts)
+    pull = likelihood._pull(likelihood.label_chances(free), likelihood.counts)
     summed = likelihood.features.row_slopes(free, pull).sum(axis=0)
     assert summed == pytest.approx(likelihood.features.pulled(free, pull))
 
@@ -99,7 +99,7 @@ def test_scores_by_the_prior_are_derivatives():
     data, prior = likelihood_of(ask.Warner(0.8))
     likelihood = data.row_likelihood(prior, intercept=True)
     theta = np.random.default_rng(2).normal(scale=0.5, size=(1, likelihood.width + 1))
-    chances = likelihood._chances(theta)
+    chances = likelihood.label_chances(theta)
     own = likelihood.features.responsibilities
     shift = own * (chances.each / chances.mixed[:, None] - 1)
     pull = likelihood._pull(chances, np.ones(len(own)))
@@ -116,7 +116,7 @@ def test_scores_by_the_prior_are_derivatives():
         there = MixtureLikelihood.of(moved, likelihood_reports, likelihood.label_likelihood, intercept=False)
         centred = theta.copy()
         centred[:, 0] -= theta[:, 1:] @ likelihood.centre
-        return moved.responsibilities(likelihood_reports)[1], np.log(there._chances(centred).mixed)
+        return moved.responsibilities(likelihood_reports)[1], np.log(there.label_chances(centred).mixed)
 
     weights = data.records.weights
     likelihood_reports = type(data.reports).of(

@@ -209,7 +209,8 @@ class MixtureLikelihood(LogitObjective):
         """Parameters against the first class; of two classes they are that already."""
         return theta if self.rows == 1 else theta[1:] - theta[:1]
 
-    def _chances(self, free: Floats) -> _Chances:
+    def label_chances(self, free: Floats) -> _Chances:
+        """Of each label report, for parameters against the first class."""
         moments, table = self.features.moments(free), self.label_likelihood
         if self.rows == 1:
             link = expected_sigmoid(moments.mean[..., 0], moments.covariance[..., 0], rough=self.rough)
@@ -233,14 +234,14 @@ class MixtureLikelihood(LogitObjective):
 
     def log_likelihood(self, theta: Floats) -> Floats:
         """Of each report, R x sets."""
-        return np.column_stack([np.log(self._chances(self._free(one)).mixed) for one in theta])
+        return np.column_stack([np.log(self.label_chances(self._free(one)).mixed) for one in theta])
 
     def probabilities(self, theta: Floats) -> Floats:
         """Of each true class given a feature report, R x C."""
         found = []
         for row in np.eye(self.classes):
             told = replace(self, label_likelihood=np.tile(row, (len(self.counts), 1)))
-            found.append(told._chances(self._free(theta)).mixed)
+            found.append(told.label_chances(self._free(theta)).mixed)
             if self.classes == 2:
                 return np.column_stack([found[0], 1 - found[0]])
         return np.column_stack(found)
@@ -255,7 +256,7 @@ class MixtureLikelihood(LogitObjective):
         value, gradient = 0.0, np.zeros_like(theta)
         for one, share, into in zip(theta, shares.T, gradient, strict=True):
             free = self._free(one)
-            chances = self._chances(free)
+            chances = self.label_chances(free)
             value -= float(share @ np.log(chances.mixed))
             slope = self.features.pulled(free, self._pull(chances, share))
             if not self.intercept:
@@ -280,7 +281,7 @@ class MixtureLikelihood(LogitObjective):
         minus the derivatives of the former by the latter.
         """
         free = self._free(theta)
-        chances = self._chances(free)
+        chances = self.label_chances(free)
         pull = self._pull(chances, np.ones(len(self.counts)))
         slopes = self.features.row_slopes(free, pull)
         if not self.intercept:

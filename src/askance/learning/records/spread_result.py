@@ -87,6 +87,7 @@ def averaged(results: list[SpreadResult], table: Table) -> SpreadResult:
         # What one of the two leaves out the other models.
         notes=tuple(dict.fromkeys(note for result in results for note in result.notes if "depend on" not in note)),
         ridges={result.method: result.ridge for result in results},
+        joint_prior=next((result.joint_prior for result in results if result.joint_prior is not None), None),
     )
 
 
