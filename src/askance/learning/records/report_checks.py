@@ -21,6 +21,7 @@ from askance.learning.records.reading import SpreadRecords
 
 # Standard errors beyond what is possible: 1e-15 by chance, and 3e-7, which thousands of cells do not reach together.
 CERTAIN, LIKELY = 8.0, 5.0
+_ROWS_FOR_EACH = 10  # of a state, below which its share says little
 _LEAST_ROWS = 50  # below which standard errors say little
 _MOST_ROWS = 20_000  # that are looked at: more would find smaller faults than any that matter
 _MOST_CELLS = 200  # states of all attributes together, up to which pairs are looked at
@@ -95,17 +96,19 @@ def _states(
         (j, law) for j, law in enumerate(features.laws) if law.is_finite and law.hides
     ]
     undone = {id(law): np.linalg.inv(law.matrix) for _, law in finite}
-    for j, law in finite:
-        shares = state_counts(table[:, [j]], len(law.values), weights) / weights.sum()
-        possible = learned_states(shares, law)[0] @ law.matrix.T
+    for law, columns in features.groups:
+        if not law.is_finite or not law.hides or rows < _ROWS_FOR_EACH * len(law.values):
+            continue
+        shares = state_counts(table[:, columns], len(law.values), weights) / weights.sum()
+        possible = learned_states(shares, law) @ law.matrix.T
         back = undone[id(law)]
-        found = back @ shares[0]
-        error = np.sqrt(np.maximum(back**2 @ possible - (back @ possible) ** 2, 1e-12) / rows)
-        worst = int((found / error).argmin())
-        away = -float(found[worst] / error[worst])
+        found = shares @ back.T
+        error = np.sqrt(np.maximum(possible @ (back**2).T - (possible @ back.T) ** 2, 1e-12) / rows)
+        place, worst = np.unravel_index((found / error).argmin(), found.shape)
+        away = -float(found[place, worst] / error[place, worst])
         yield Fault(
-            f"the state {law.values[worst]!s} of {names[j]} in {shares[0, worst]:.1%} of them, where noise alone makes "
-            f"it {law.matrix[worst].min():.1%} ({away:.0f} standard errors)",
+            f"the state {law.values[worst]!s} of {names[columns[place]]} in {shares[place, worst]:.1%} of them, where "
+            f"noise alone makes it {law.matrix[worst].min():.1%} ({away:.0f} standard errors)",
             away,
         )
     if sum(len(law.values) for _, law in finite) > _MOST_CELLS:
