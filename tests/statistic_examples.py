@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 
 import askance as ask
+from askance.learning.answers.sampling_design import UnitCounts
 from askance.learning.numbers.second_moments import HiddenOutcome, HiddenRows, ScoreProducts, SecondMoments
 from askance.learning.records.collapsed_likelihood import CollapsedLikelihood
 from askance.learning.records.posterior import FeaturePosterior
@@ -22,9 +23,12 @@ from askance.learning.totals.user_losses import as_loss
 from askance.statistics.base import Records
 from askance.statistics.features import FeatureMoments
 from askance.statistics.frequencies import ReportFrequencies
+from askance.statistics.grouped_joint_scores import GroupedJointScores
+from askance.statistics.grouped_scores import GroupedReports, GroupedScores
 from askance.statistics.joint_score import JointScore
 from askance.statistics.levels import ColumnLevels
 from askance.statistics.softmax_score import SoftmaxScore
+from askance.statistics.softmax_values import SoftmaxValues
 
 
 def some_records(rows, columns=3, reports=4, weighted=True, seed=0):
@@ -57,10 +61,31 @@ def joint_score(classes=2, columns=(), with_outer=True):
     )
 
 
+def some_units(rows, seed=0, weighted=True):
+    """Records with the number of their sampling unit, of three, as a last feature."""
+    records = some_records(rows, seed=seed, weighted=weighted)
+    units = np.random.default_rng(seed + 9).integers(0, 3, rows)
+    return Records(np.column_stack([records.features, units]), records.codes, records.weights)
+
+
+def grouped_score(method="marginal", outer=False):
+    of = score(method)
+    return GroupedScores(of.theta, of.table, method, True, np.zeros(3), ((0, 2), (2, 4)), 3, outer)
+
+
+def values_at(of):
+    return SoftmaxValues(of.theta[None], of.table, "marginal", True, None)
+
+
 def some_schools(rows, seed=0, weighted=True):
     rng = np.random.default_rng(seed)
     schools = rng.choice(["north", "south", None], rows)
     return pa.table({"school": pa.array(schools, pa.string()), "age": rng.integers(0, 1 + 2 * seed, rows)})
+
+
+def some_drawn_schools(rows, seed=0, weighted=True):
+    rng = np.random.default_rng(seed)
+    return pa.table({"school": rng.choice(["north", "south"], rows), "age": rng.integers(0, 3, rows)})
 
 
 def some_numbers(channel):
@@ -120,6 +145,13 @@ EXAMPLES = {
     "joint score": (joint_score(), some_records),
     "joint score of three classes, with covariates": (joint_score(3, (1, 2)), some_records),
     "joint score without outer products": (joint_score(with_outer=False), some_records),
+    "reports by unit": (GroupedReports(4, 3), some_units),
+    "information by unit": (grouped_score(), some_units),
+    "moment scores by unit": (grouped_score("moments", True), some_units),
+    "information with unknown numbers by unit": (GroupedJointScores(joint_score(), ((0, 2), (2, 4)), 3), some_units),
+    "scores with unknown numbers by unit": (GroupedJointScores(joint_score(), ((0, 4),), 3, True), some_units),
+    "values": (values_at(score("marginal")), some_records),
+    "sampling units": (UnitCounts("school", None, "age"), some_drawn_schools),
     "levels": (ColumnLevels(("school", "age"), 3), some_schools),
     "even risk": (EvenRisk(as_loss("logistic"), np.array([0.5, 1.0, -1.0, 0.2]), True), some_records),
     "even risk without curvature": (

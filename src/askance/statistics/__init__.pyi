@@ -6,6 +6,7 @@ from askance.statistics.features import FeatureMoments as FeatureMoments
 from askance.statistics.frequencies import ReportCounts as ReportCounts
 from askance.statistics.frequencies import ReportFrequencies as ReportFrequencies
 from askance.statistics.frequencies import counted as counted
+from askance.statistics.grouped_joint_scores import GroupedJointScores as GroupedJointScores
 from askance.statistics.grouped_scores import GroupCounts as GroupCounts
 from askance.statistics.grouped_scores import GroupedReports as GroupedReports
 from askance.statistics.grouped_scores import GroupedScores as GroupedScores

@@ -67,6 +67,7 @@ class GroupedScores:
     designs : tuple of (start, stop)
         The rows of the table that belong to each design.
     units : int
+        How many; with one, records come without its number.
     outer : bool
         Sum outer products of scores instead of information.
     """
@@ -77,7 +78,7 @@ class GroupedScores:
     intercept: bool
     centre: Floats | None
     designs: tuple[tuple[int, int], ...]
-    units: int
+    units: int = 1
     outer: bool = False
 
     def empty(self) -> GroupSums:
@@ -91,8 +92,10 @@ class GroupedScores:
     def observe(self, records: Records) -> GroupSums:
         total = self.empty()
         for block in blocks(records):
-            units = block.features[:, -1].astype(np.int64)
-            rows = with_intercept(np.ascontiguousarray(block.features[:, :-1]), self.intercept, self.centre)
+            numbered = self.units > 1
+            units = block.features[:, -1].astype(np.int64) if numbered else np.zeros(len(block), np.int64)
+            features = np.ascontiguousarray(block.features[:, :-1]) if numbered else block.features
+            rows = with_intercept(features, self.intercept, self.centre)
             weights = np.ones(len(block)) if block.weights is None else block.weights
             prior = posterior(rows @ self.theta.T).probabilities
             told = self.table[block.codes]

@@ -80,6 +80,12 @@ class JointScore:
         weights = np.ones(len(records)) if records.weights is None else records.weights
         return np.hstack([(weights * s)[:, None] * rows for s, rows in zip(score, predictors, strict=True)])
 
+    def record_likelihoods(self, records: Records) -> Floats:
+        """Return the probability of each record's report."""
+        log_likelihood, _, _ = self._differentiate(self._predictors(records), records.codes)
+        likelihood: Floats = np.exp(log_likelihood)
+        return likelihood
+
     def _observe_block(self, records: Records) -> ScoreSums:
         predictors = self._predictors(records)
         log_likelihood, score, curvature = self._differentiate(predictors, records.codes)

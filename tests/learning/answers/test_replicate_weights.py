@@ -102,3 +102,17 @@ def test_absurd_replicates_are_refused(options, message):
         ask.Prevalence(PLAIN).fit(y, **given)
     with pytest.raises(ask.InvalidInput, match=message):
         ask.IndirectClassifier(PLAIN).fit(X, y, **given)
+
+
+def test_profiles_of_replicates_agree_with_those_of_clusters():
+    """Both divide likelihood ratios by what the sample does to the variance, where carriers are few."""
+    rng = np.random.default_rng(11)
+    g = np.repeat(np.arange(30), 40)
+    x = rng.normal(size=len(g))
+    truth = np.where(rng.random(len(g)) < 1 / (1 + np.exp(3 - x)), "yes", "no")
+    reports = FORCED.simulate(truth, rng)
+    profiled = {"penalty": "log-f", "intervals": "profile"}
+    clustered = ask.IndirectClassifier(FORCED, **profiled).fit(x[:, None], reports, cluster=g)
+    replicated = ask.IndirectClassifier(FORCED, **profiled).fit(x[:, None], reports, replicate_weights=jackknife(g))
+    ends = [fitted.summary().values[:, 4:6] for fitted in (clustered, replicated)]
+    np.testing.assert_allclose(ends[0], ends[1], rtol=0.15)

@@ -48,8 +48,10 @@ class BaseRate:
             return cls(fitted, np.full(len(fitted), 1 / np.sqrt(size)), np.zeros(len(fitted)))
         observed = counts.weight / total
         unbiased = unbiasing @ observed
-        errors = np.sqrt(np.maximum(unbiasing**2 @ observed - unbiased**2, 0.0) / size)
-        chance = np.array([_chance(channel.matrix, unbiasing, unbiased, observed, k) for k in range(len(unbiased))])
+        # A report that nobody gave yet has a chance all the same: few equal reports are not exact.
+        law = counts.law
+        errors = np.sqrt(np.maximum(unbiasing**2 @ law - (unbiasing @ law) ** 2, 0.0) / size)
+        chance = np.array([_chance(channel.matrix, unbiasing, unbiased, law, k) for k in range(len(unbiased))])
         return cls(unbiased, errors, chance / np.sqrt(size))
 
     @property

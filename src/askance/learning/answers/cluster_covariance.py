@@ -61,10 +61,12 @@ class ClusterSpread:
     def stratified(self) -> bool:
         return len(np.unique(self.strata)) > 1
 
-    def meat(self) -> Floats:
-        """The variance of the total score."""
+    def meat(self, about_mean: bool = False) -> Floats:
+        """The variance of the total score; ``about_mean`` where the scores do not sum to zero, as at the full fit."""
         spread = self.adjusted
         factor = 1 - self.fraction
+        if about_mean and not self.stratified:
+            spread = spread - spread.mean(axis=0)
         if self.stratified:
             sizes = np.bincount(self.strata)
             means = np.zeros((len(sizes), spread.shape[1]))

@@ -37,6 +37,7 @@ from askance.learning.answers.unknown_estimators import (
     regression_summary,
 )
 from askance.learning.answers.unknown_features import checked_unknowns, chosen_columns, joined_reader
+from askance.learning.answers.unknown_samples import UnknownSample
 from askance.learning.face.base_learner import check_base_learner, learner_name
 from askance.learning.face.classes import class_array
 from askance.learning.face.linear_classifier import LinearClassifier
@@ -256,16 +257,14 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
         drawn = sample if replicates is None else replicates
         if sample is not None and replicates is not None:
             raise InvalidInput("replicate weights, and strata, clusters or fpc", "one of them")
-        if has_unknowns(channel) and drawn is not None:
-            raise InvalidInput("a complex sample with unknown numbers in the channel", "a simple random sample")
-        if not has_unknowns(channel):
-            refuse_indistinguishable(channel.matrix, channel.classes)
-        else:
-            fit_regression(self, source, channel, engine, names, intercept, weighted, unknown_columns)
-            return self
-        method: Any = self.method
         if drawn is not None and self.covariance == "information":
             raise InvalidInput("covariance='information' with a complex sample", "'auto' or 'sandwich'")
+        if has_unknowns(channel):
+            of_sample = UnknownSample(channel, engine, sample, replicates)
+            fit_regression(self, source, channel, engine, names, intercept, weighted, unknown_columns, of_sample)
+            return self
+        refuse_indistinguishable(channel.matrix, channel.classes)
+        method: Any = self.method
         robust = self.covariance == "sandwich" or method == "moments" or drawn is not None
         robust = robust or (self.covariance == "auto" and weighted)
         problem = SoftmaxProblem(
@@ -309,7 +308,11 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
         self.n_reports_ = fit.reports.rows
         self.n_iter_ = fit.iterations
         self.converged_ = fit.converged
-        self.design_test_ = DesignTest.of(channel, fit.reports if problem.robust else fit.reports.as_frequencies)
+        reports = fit.reports if problem.robust else fit.reports.as_frequencies
+        unequal = reports.rows * reports.squared_weight.sum() / reports.weight.sum() ** 2
+        # Of the sample's effect on the intercept the weights' part is known to the test; the rest is the clusters'.
+        effect = float(fit.design_effects[0]) / unequal if fit.design_effects and problem.intercept else 1.0
+        self.design_test_ = DesignTest.of(channel, reports, effect if np.isfinite(effect) else 1.0)
         self.notes_ = fit.notes
 
     def _fit_base(self, X: Any, y: Any, sample_weight: Any, design: Any) -> Self:
@@ -436,7 +439,9 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
             "log-f": "log-F(1,1) about the base rate",
         }
         penalised = [("penalty", words[self.penalty_])] if self.penalty_ in words else []
-        intervals = interval_fact(self.parameter_names_, self.intervals_)
+        known = np.isfinite(self.standard_errors_)
+        kinds = [kind for kind, has in zip(self.intervals_, known, strict=False) if has]
+        intervals = interval_fact([name for name, has in zip(self.parameter_names_, known, strict=True) if has], kinds)
         intervals += sample_facts(self.sample_, self.parameter_names_, self.degrees_, self.design_effects_)
         wald = summarise(
             title,
@@ -448,7 +453,7 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
             self.notes_,
             self.privacy_statement_,
         )
-        table = with_intervals(wald, self.intervals_, self.profiles_, self.degrees_)
+        table = with_intervals(wald, self.intervals_, self.profiles_, self.degrees_, self.penalty_ != "none")
         return replace(table, **design_lines(table, self.design_test_))
 
     def fill_in(self) -> None:

@@ -12,7 +12,11 @@ _NAMES = {"profile": "profile likelihood ratio", "wald": "Wald"}
 
 
 def with_intervals(
-    summary: Summary, kinds: Sequence[str], profiles: Sequence[Profile | None], degrees: Sequence[float] = ()
+    summary: Summary,
+    kinds: Sequence[str],
+    profiles: Sequence[Profile | None],
+    degrees: Sequence[float] = (),
+    penalised: bool = False,
 ) -> Summary:
     """Return a table of Wald statistics with each row's own kind of interval and p-value in their place.
 
@@ -25,6 +29,8 @@ def with_intervals(
         Where the kind is "profile".
     degrees : sequence of float, optional
         Degrees of freedom of each row.
+    penalised : bool
+        Of a penalised fit Wald's intervals may be asked for; there is no z, and no p-value of one.
     """
     from scipy.special import stdtr, stdtrit
 
@@ -35,6 +41,8 @@ def with_intervals(
                 estimate, error, z = values[row, :3]
                 reach = stdtrit(degrees[row], 0.5 + summary.level / 2) * error
                 values[row, 3:] = 2 * stdtr(degrees[row], -abs(z)), estimate - reach, estimate + reach
+            if penalised:
+                values[row, 2:4] = np.nan
             continue
         # A penalised estimate over its standard error is no z: its errors are not normal about the truth.
         values[row, 2:6] = np.nan

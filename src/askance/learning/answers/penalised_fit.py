@@ -34,7 +34,9 @@ class StandardisedFit:
 
     task: SoftmaxTask
     base: BaseRate
-    spread: Floats | None = None  # the covariance of standardised parameters, where replicate weights tell it
+    # Where replicate weights tell it: the covariance of standardised parameters, and the full fit that it is of.
+    spread: Floats | None = None
+    full: Floats | None = None
 
     @cached_property
     def columns(self) -> Integers:
@@ -151,20 +153,19 @@ class StandardisedFit:
         It is the variance of the score along the direction, with the other parameters fitted, against its information.
         """
         task, unit, embedding = self.task, self.task.effective_unit, self.embedding
-        sums = task.engine.reduce(
-            task.statistic((embedding @ u).reshape(task.zero().shape), with_outer=True), task.source
-        )
-        outer, _ = task.meat((embedding @ u).reshape(task.zero().shape), sums)
-        information = unit * embedding.T @ sums.information @ embedding
-        penalised = (
-            information + unit * embedding.T @ task.asked_penalty() @ embedding + self.penalty(kind)(u).information
-        )
-        along = np.linalg.pinv(penalised, hermitian=True) @ direction
-        if self.spread is not None:
-            return max(float(direction @ self.spread @ direction) / float(direction @ along), np.finfo(float).tiny)
-        along = along / float(direction @ along)
+        u = u if self.full is None else self.full  # a covariance is compared with the information at its own place
+        theta = (embedding @ u).reshape(task.zero().shape)
+        sums = task.engine.reduce(task.statistic(theta, with_outer=self.spread is None), task.source)
+        # Expected, and not observed: away from the maximum the likelihood may not even be concave. Replicates are fits,
+        # which follow the curvature that there is.
+        information = unit * embedding.T @ task.expected_information(theta) @ embedding
+        curvature = information if self.spread is None else unit * embedding.T @ sums.information @ embedding
+        asked = unit * embedding.T @ task.asked_penalty() @ embedding
+        along = np.linalg.pinv(curvature + asked + self.penalty(kind)(u).information, hermitian=True) @ direction
         expected = float(along @ information @ along)
-        seen = unit**2 * float(along @ embedding.T @ outer @ embedding @ along)
-        if not (seen > 0 and expected > 0):
-            return 1.0
-        return seen / expected
+        if self.spread is not None:
+            seen = float(direction @ self.spread @ direction)
+        else:
+            outer, _ = task.meat(theta, sums, about_mean=True)
+            seen = unit**2 * float(along @ embedding.T @ outer @ embedding @ along)
+        return seen / expected if seen > 0 and expected > 0 else 1.0

@@ -23,12 +23,14 @@ from askance.learning.answers.replicate_weights import (
     replicated_arrays,
     replicated_release,
 )
+from askance.learning.answers.report_shares import report_share, score_interval, unequal_weights
 from askance.learning.answers.sampling_design import SampleColumns, SampledUnits, sampled_arrays
 from askance.learning.answers.share_covariance import (
     Influence,
     likelihood_influence,
     moment_influence,
     sampled_shares,
+    with_unseen,
 )
 from askance.learning.answers.unknown_estimators import (
     channel_at_estimate,
@@ -37,6 +39,7 @@ from askance.learning.answers.unknown_estimators import (
     has_unknowns,
     shares_summary,
 )
+from askance.learning.answers.unknown_samples import UnknownSample
 from askance.learning.face.classes import class_array
 from askance.learning.face.estimator import Estimator
 from askance.learning.face.figures import shares_figure
@@ -178,9 +181,7 @@ class Prevalence(Estimator):
             raise InvalidInput(f"method={self.method!r}", "'marginal' or 'moments'")
         forget_unknowns(self)
         if has_unknowns(channel):
-            if sample is not None or replicates is not None:
-                raise InvalidInput("a complex sample with unknown numbers in the channel", "a simple random sample")
-            fit_shares(self, source, channel, engine, weighted)
+            fit_shares(self, source, channel, engine, weighted, UnknownSample(channel, engine, sample, replicates))
             return self
         counts = engine.reduce(ReportFrequencies(channel.matrix.shape[0]), source)
         if not counts.weight.sum() > 0:
@@ -200,7 +201,8 @@ class Prevalence(Estimator):
         self.design_effects_: tuple[float, ...] = ()
         self.sample_, effect = "", 1.0
         if sample is None:
-            self.covariance_ = influence.covariance(counts, weighted or likelihood is None)
+            seen = counts if likelihood is not None else with_unseen(counts)
+            self.covariance_ = influence.covariance(seen, weighted or likelihood is None)
         else:
             self.covariance_, self.degrees_, self.design_effects_ = sampled_shares(influence, counts, sample, engine)
             self.sample_ = sample.describe()
@@ -218,17 +220,21 @@ class Prevalence(Estimator):
         self.channel_, self.guarantee_ = channel, channel.guarantee
         self.classes_ = class_array(channel.classes)
         self.n_reports_ = counts.rows
+        self.score_: tuple[float, ...] = ()
+        if sample is None and replicates is None:
+            self.score_ = report_share(channel, counts, self.proportions_, self.method)
         self.design_test_ = DesignTest.of(channel, counts, effect)
-        self.notes_: tuple[str, ...] = ()
+        self.notes_: tuple[str, ...] = unequal_weights(counts)
         if self.design_test_.alert:
             warnings.warn(self.design_test_.alert, AskanceWarning, stacklevel=3)
         elif outside:
             lowest = int(self.unbiased_.argmin())
-            self.notes_ = (
+            self.notes_ += (
                 f"Fewer reports point to {channel.classes[lowest]!r} than chance alone would give: the unbiased "
                 f"estimate is {self.unbiased_[lowest]:.4f}, and was moved to the border.",
             )
-            warnings.warn(self.notes_[0], AskanceWarning, stacklevel=3)
+        for note in self.notes_:
+            warnings.warn(note, AskanceWarning, stacklevel=3)
         return self
 
     @staticmethod
@@ -292,6 +298,9 @@ class Prevalence(Estimator):
         wald = with_intervals(wald, ["wald"] * len(names), (), self.degrees_)
         values = wald.values.copy()
         values[:, 4:6] = np.clip(values[:, 4:6], 0.0, 1.0)
+        if self.score_ and not self.design_test_.alert:
+            values[:, 4:6] = score_interval(self.score_, values[:, 4:6], level)
+            facts = (*facts, ("intervals", "score"))
         if self.design_test_.alert:
             # What the border would hide is what must be seen; and no interval is about people who followed the design.
             values[:, 0], values[:, 2:] = self.unbiased_, np.nan
@@ -303,5 +312,7 @@ class Prevalence(Estimator):
         super().fill_in()
         if not hasattr(self, "design_test_"):
             self.design_test_ = NOT_TESTED
+        if not hasattr(self, "score_"):
+            self.score_ = ()
         if not hasattr(self, "sample_"):
             self.sample_, self.degrees_, self.design_effects_ = "", (), ()

@@ -93,7 +93,7 @@ class SampleColumns:
                 "one of them",
                 "A coefficient for every cluster leaves nothing between clusters to measure the errors by.",
             )
-        counts = engine.reduce(_UnitCounts(self.strata, self.cluster, self.fpc), ReleaseColumns(release, self.names))
+        counts = engine.reduce(UnitCounts(self.strata, self.cluster, self.fpc), ReleaseColumns(release, self.names))
         known = _Units.of(set(counts), self.cluster is not None, self.fpc is not None)
         rows = np.zeros(len(known.keys))
         for row, count in counts.items():
@@ -106,7 +106,7 @@ Row = tuple[Any, Any, Any]  # stratum, cluster, size of the population
 
 
 @dataclass(frozen=True)
-class _UnitCounts:
+class UnitCounts:
     """Count the records of every combination of stratum, cluster and size of the population."""
 
     strata: str | None

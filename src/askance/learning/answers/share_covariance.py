@@ -50,6 +50,18 @@ def moment_influence(unbiasing: Floats, unbiased: Floats, counts: ReportCounts) 
     return Influence(spread[:, :-1], back / counts.weight.sum())
 
 
+def with_unseen(counts: ReportCounts) -> ReportCounts:
+    """The counts that errors are measured by: a report that nobody gave counts as half of one.
+
+    Without it equal reports, be there five or a thousand, would have no error at all.
+    """
+    if (counts.weight > 0).all():
+        return counts
+    return counts._replace(
+        weight=counts.law * counts.weight.sum(), squared_weight=counts.law * counts.squared_weight.sum()
+    )
+
+
 def sampled_shares(influence: Influence, counts: ReportCounts, sample: SampledUnits, engine: Engine) -> SharesSpread:
     """Return the spread of proportions in a stratified or clustered sample."""
     scores, change = influence

@@ -17,6 +17,7 @@ from askance.learning.answers.interval_choice import Profiler, bent
 from askance.learning.answers.maximum_search import SEVERAL_MAXIMA, MaximumSearch
 from askance.learning.answers.penalised_fit import PenaltyKind, StandardisedFit
 from askance.learning.answers.replicate_weights import Replicates
+from askance.learning.answers.report_shares import unequal_weights
 from askance.learning.answers.sampling_design import SampledUnits
 from askance.learning.answers.softmax_problem import SoftmaxProblem, SoftmaxTask
 from askance.solvers.newton import Solution
@@ -27,6 +28,8 @@ from askance.statistics.softmax_score import ScoreSums
 # A fit to a sample starts the fit to large data. Its error, one part in 256 of a parameter's spread, is what Newton's
 # method squares away in two or three steps.
 _SAMPLE_ROWS = 65_536
+_FROZEN = 1e-9  # a variance against that of people drawn one by one: below, it is what rounding left of zero
+_FEW_DEGREES = 4.0  # below, Bell and McCaffrey's own approximation is rough (Pustejovsky & Tipton 2018)
 _NO_CURVATURE = 1e-13  # relative eigenvalue of an information matrix that is rounding alone
 
 
@@ -89,6 +92,10 @@ _PENALISED = (
     "The log-F(1,1) penalty about the base rate keeps the estimates finite; intervals and p-values are by profile "
     "likelihood ratio, and an end that the reports leave open is shown as open."
 )
+_WALD = (
+    "The log-F(1,1) penalty about the base rate keeps the estimates finite. Wald intervals were asked for: of a "
+    "penalised fit they are rough, and there is no z or p; intervals='profile' has both ends right."
+)
 _SHRUNK = (
     "A ridge towards the base rate, as strong as the noise of the reports, is used instead; there are no intervals for "
     "that. method='marginal' has a likelihood, with estimates and intervals that are right here."
@@ -106,8 +113,9 @@ class _Fitting:
     def run(self) -> SoftmaxFit:
         solution, penalty, notes = self._solution()
         if self.task.replicates is not None:
-            spread = self.standard.replicated(penalty, self.standard.standardised(solution.theta))
-            return replace(self, standard=replace(self.standard, spread=spread)).finished(solution, penalty, notes)
+            full = self.standard.standardised(solution.theta)
+            told = replace(self.standard, spread=self.standard.replicated(penalty, full), full=full)
+            return replace(self, standard=told).finished(solution, penalty, notes)
         return self.finished(solution, penalty, notes)
 
     def finished(self, solution: Solution, penalty: PenaltyKind, notes: list[str]) -> SoftmaxFit:
@@ -124,7 +132,28 @@ class _Fitting:
             warnings.warn(note, AskanceWarning, stacklevel=6)
         if penalty == "log-f" and problem.penalty == "auto" and self.standard.base.near_border:
             notes = [self._near_border(), *notes]  # a choice that is right there, and nothing to be warned of
-        return replace(self._with_intervals(solution, penalty), notes=tuple(notes))
+        fit = self._with_intervals(solution, penalty)
+        return replace(fit, notes=(*notes, *self._said(fit)))
+
+    def _said(self, fit: SoftmaxFit) -> list[str]:
+        """What there is to say about the errors of a fit."""
+        said = list(unequal_weights(self.task.reports)) if self.task.problem.robust else []
+        names = self.task.problem.parameter_names
+        frozen = [name for name, effect in zip(names, fit.design_effects, strict=False) if effect < _FROZEN]
+        if frozen:
+            said.append(
+                f"There are not enough clusters for what differs between them: {listed(frozen, 5)} follow from the "
+                "clusters' own means, with nothing left to measure their errors by. They have none."
+            )
+        few = [name for name, degrees in zip(names, fit.degrees, strict=False) if degrees < _FEW_DEGREES]
+        if few and not frozen:
+            said.append(
+                f"Clusters tell little about the errors of {listed(few, 5)} (fewer than {_FEW_DEGREES:g} degrees of "
+                "freedom): intervals are wide, and as good as the clusters are alike in size."
+            )
+        for note in said:
+            warnings.warn(note, AskanceWarning, stacklevel=7)
+        return said
 
     def _solution(self) -> tuple[Solution, PenaltyKind, list[str]]:
         """Parameters of z = (1, x - centre), what penalised them, and what there is to say about it."""
@@ -152,8 +181,11 @@ class _Fitting:
             )
         why = why[0].upper() + why[1:]
         if likelihood:
-            return self._penalised("log-f"), "log-f", [f"{why}. {_PENALISED}"]
+            return self._penalised("log-f"), "log-f", [f"{why}. {self._penalised_words()}"]
         return self._penalised("shrunk"), "shrunk", [f"{why}. {_SHRUNK}"]
+
+    def _penalised_words(self) -> str:
+        return _WALD if self.task.problem.intervals == "wald" else _PENALISED
 
     def _fewer_than_chance(self) -> str:
         base, classes = self.standard.base, self.task.problem.channel.classes
@@ -168,7 +200,7 @@ class _Fitting:
         rarest = int(np.argmin(base.unbiased / np.maximum(base.chance, np.finfo(float).tiny)))
         return (
             f"Few are {classes[rarest]!r}: the unbiased share is {base.unbiased[rarest]:.4f}, where chance alone makes "
-            f"errors of {base.chance[rarest]:.4f}. {_PENALISED} (ridge=0 is maximum likelihood.)"
+            f"errors of {base.chance[rarest]:.4f}. {self._penalised_words()} (ridge=0 is maximum likelihood.)"
         )
 
     def _penalised(self, penalty: PenaltyKind) -> Solution:
@@ -214,6 +246,9 @@ class _Fitting:
             covariance[undetermined], covariance[:, undetermined] = np.nan, np.nan
         # As if the same number of people had been drawn one by one, all with the same weight.
         simple = np.diag(information) * (task.reports.weight.sum() / task.reports.rows)
+        effects = np.diag(sandwich) / simple if task.sample or task.replicates else np.empty(0)
+        frozen = np.flatnonzero(effects < _FROZEN)
+        sandwich[frozen], sandwich[:, frozen] = np.nan, np.nan
         solution.theta[:, geometry.constant] = 0.0  # a solver leaves rounding there
         return SoftmaxFit(
             theta=(back @ solution.theta.ravel()).reshape(solution.theta.shape),
@@ -226,7 +261,7 @@ class _Fitting:
             iterations=solution.iterations,
             converged=solution.converged,
             degrees=self._degrees(spread, back @ bread),
-            design_effects=tuple((np.diag(sandwich) / simple).tolist()) if task.sample or task.replicates else (),
+            design_effects=tuple(effects.tolist()),
         )
 
     def _degrees(self, spread: ClusterSpread | None, combinations: Floats) -> tuple[float, ...]:

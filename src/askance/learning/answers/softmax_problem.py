@@ -100,31 +100,33 @@ class SoftmaxTask:
         method = method or self.problem.method
         return self.score(theta, self.table(method), method, with_outer)
 
-    def meat(self, theta: Floats, sums: ScoreSums) -> tuple[Floats, ClusterSpread | None]:
-        """The variance of the summed score, by how people came into the sample; and its spread between clusters."""
+    def meat(self, theta: Floats, sums: ScoreSums, about_mean: bool = False) -> tuple[Floats, ClusterSpread | None]:
+        """The variance of the summed score, by how people came into the sample; and its spread between clusters.
+
+        ``about_mean`` at parameters that are not the full fit's: what the scores sum to is then no part of it.
+        """
         if self.sample is None:
             outer = sums.outer if sums.outer is not None else np.zeros_like(sums.information)
             # With a penalty the scores do not sum to zero: their covariance is what is left after the mean.
             share = self.reports.squared_weight.sum() / max(sums.weight**2, np.finfo(float).tiny)
             return outer - share * np.outer(sums.gradient, sums.gradient), None
         sample = self.sample
-        grouped = self.engine.reduce(
-            GroupedScores(
-                theta,
-                self.table(self.problem.method),
-                self.problem.method,
-                self.problem.intercept,
-                self.geometry.centre,
-                tuple((rows.start, rows.stop) for _, _, rows in designs_of(self.problem.channel)),
-                sample.units,
-                outer=not sample.clustered,
-            ),
-            sample.source,
-        )
+        grouped = self.engine.reduce(self._by_unit(theta, sample.units, not sample.clustered), sample.source)
         if not sample.clustered:
             return stratum_meat(grouped, sample.fraction), None
         spread = ClusterSpread.of(grouped, sample.strata, sample.fraction)
-        return spread.meat(), spread
+        return spread.meat(about_mean), spread
+
+    def expected_information(self, theta: Floats) -> Floats:
+        """The information that reports have on average at these parameters: positive, also far from the maximum."""
+        information: Floats = self.engine.reduce(self._by_unit(theta), self.source).second[0]
+        return information
+
+    def _by_unit(self, theta: Floats, units: int = 1, outer: bool = False) -> GroupedScores:
+        problem, geometry = self.problem, self.geometry
+        designs = tuple((rows.start, rows.stop) for _, _, rows in designs_of(problem.channel))
+        table = self.table(problem.method)
+        return GroupedScores(theta, table, problem.method, problem.intercept, geometry.centre, designs, units, outer)
 
     def score(self, theta: Floats, table: Floats, method: Method, with_outer: bool = False) -> SoftmaxScore:
         return SoftmaxScore(theta, table, method, self.problem.intercept, with_outer, self.geometry.centre)

@@ -5,12 +5,16 @@ from typing import Any
 
 import numpy as np
 
+from askance.arrays import Floats
 from askance.engines.base import Engine
 from askance.engines.sources import RecordSource
 from askance.errors import InvalidInput
+from askance.learning.answers.interval_table import sample_facts, with_intervals
 from askance.learning.answers.unknown_fit import fit_unknown
 from askance.learning.answers.unknown_numbers import UnknownNumbers, values_of
 from askance.learning.answers.unknown_problem import UnknownProblem
+from askance.learning.answers.unknown_result import UnknownFit
+from askance.learning.answers.unknown_samples import UnknownSample
 from askance.learning.face.classes import class_array
 from askance.learning.face.requested_ridge import checked_ridge
 from askance.reports.summary import Summary, summarise
@@ -45,6 +49,7 @@ def fit_regression(
     intercept: bool,
     weighted: bool,
     unknown_columns: Mapping[str, Sequence[int]],
+    sample: UnknownSample,
 ) -> None:
     """Fit an IndirectClassifier together with the unknown numbers of its channel.
 
@@ -56,13 +61,14 @@ def fit_regression(
     _refuse_moments(estimator, channel)
     ridge = checked_ridge(estimator.ridge)
     own = range(estimator.n_features_in_)
+    robust = weighted or sample.drawn is not None
     problem = UnknownProblem(
-        channel, names, own, unknown_columns, intercept, ridge, weighted, estimator.penalty, estimator.intervals,
+        channel, names, own, unknown_columns, intercept, ridge, robust, estimator.penalty, estimator.intervals,
         estimator.max_iter,
     )  # fmt: skip
-    fit = fit_unknown(problem, source, engine)
+    fit = fit_unknown(problem, source, engine, sample)
     size, theta = fit.theta.size, fit.theta
-    robust = estimator.covariance == "sandwich" or (estimator.covariance == "auto" and weighted)
+    robust = estimator.covariance == "sandwich" or (estimator.covariance == "auto" and robust)
     whole = fit.sandwich_covariance if robust else fit.information_covariance
     rows = theta if len(theta) == 1 else symmetric(theta)
     vars(estimator).pop("base_estimator_", None)  # of an earlier fit
@@ -77,7 +83,10 @@ def fit_regression(
         "covariance_sandwich_": fit.sandwich_covariance[:size, :size],
         "covariance_information_": fit.information_covariance[:size, :size],
         "covariance_": whole[:size, :size],
-        "covariance_kind_": "sandwich" if robust else "information",
+        "covariance_kind_": ("sandwich" if robust else "information") if sample.drawn is None else sample.kind,
+        "sample_": "" if sample.drawn is None else sample.drawn.describe(),
+        "degrees_": () if fit.degrees is None else tuple(fit.degrees[:size].tolist()),
+        "design_effects_": () if sample.drawn is None else _effects(fit, whole, np.eye(size)),
         "log_likelihood_": fit.log_likelihood,
         "ridge_": ridge or 0.0,
         "penalty_": "log-f" if fit.penalised else "ridge" if ridge else "none",
@@ -93,11 +102,22 @@ def fit_regression(
     vars(estimator).update(found)
 
 
-def fit_shares(estimator: Any, source: RecordSource, channel: Any, engine: Engine, weighted: bool) -> None:
+def _effects(fit: UnknownFit, covariance: Floats, slope: Floats) -> tuple[float, ...]:
+    """How many times a variance is that of as many people drawn one by one; of combinations of the model's own."""
+    size = slope.shape[1]
+    simple = fit.information_covariance if fit.simple_covariance is None else fit.simple_covariance
+    seen, alone = (np.diag(slope @ each[:size, :size] @ slope.T) for each in (covariance, simple))
+    return tuple((seen / np.maximum(alone, np.finfo(float).tiny)).tolist())
+
+
+def fit_shares(
+    estimator: Any, source: RecordSource, channel: Any, engine: Engine, weighted: bool, sample: UnknownSample
+) -> None:
     """Fit a Prevalence together with the unknown numbers of its channel."""
     _refuse_moments(estimator, channel)
-    fit = fit_unknown(UnknownProblem(channel, (), (), weighted=weighted), source, engine)
-    whole = fit.sandwich_covariance if weighted else fit.information_covariance
+    robust = weighted or sample.drawn is not None
+    fit = fit_unknown(UnknownProblem(channel, (), (), weighted=robust), source, engine, sample)
+    whole = fit.sandwich_covariance if robust else fit.information_covariance
     proportions = posterior(fit.theta.T).probabilities[0]
     slope = np.diag(proportions)[:, 1:] - np.outer(proportions, proportions[1:])
     free = len(slope) - 1
@@ -105,6 +125,9 @@ def fit_shares(estimator: Any, source: RecordSource, channel: Any, engine: Engin
         "proportions_": proportions,
         "covariance_": slope @ whole[:free, :free] @ slope.T,
         "unbiased_": np.full(len(slope), np.nan),
+        "sample_": "" if sample.drawn is None else sample.drawn.describe(),
+        "degrees_": () if fit.degrees is None else (float(np.min(fit.degrees[:free])),) * len(slope),
+        "design_effects_": () if sample.drawn is None else _effects(fit, whole, slope),
         "channel_": channel,
         "guarantee_": channel.guarantee,
         "classes_": class_array(channel.classes),
@@ -135,6 +158,7 @@ def regression_summary(estimator: Any, level: float) -> Summary:
     ]
     penalty = {"ridge": f"ridge {estimator.ridge_:.4g}", "log-f": "log-F(1,1)"}.get(estimator.penalty_)
     facts += [("penalty", penalty)] if penalty else []
+    facts += sample_facts(estimator.sample_, estimator.parameter_names_, estimator.degrees_, estimator.design_effects_)
     wald = summarise(
         title,
         estimator.parameter_names_,
@@ -152,10 +176,12 @@ def regression_summary(estimator: Any, level: float) -> Summary:
 def shares_summary(estimator: Any, level: float) -> Summary:
     """Return shares, unknown numbers and tests of a fit by :func:`fit_shares`."""
     names = tuple(str(label) for label in estimator.classes_)
-    facts = (("reports", f"{estimator.n_reports_}"), ("method", estimator.method))
+    sampled = sample_facts(estimator.sample_, names, estimator.degrees_, estimator.design_effects_)
+    facts = (("reports", f"{estimator.n_reports_}"), ("method", estimator.method), *sampled)
     title = "Proportions of the true answers"
     notes, privacy = estimator.notes_, estimator.privacy_statement_
     wald = summarise(title, names, estimator.proportions_, estimator.covariance_, level, facts, notes, privacy)
+    wald = with_intervals(wald, ["wald"] * len(names), (), estimator.degrees_)
     wald.values[:, 4:6] = np.clip(wald.values[:, 4:6], 0.0, 1.0)
     unknown: UnknownNumbers = estimator.unknown_numbers_
     return unknown.with_rows(wald, unknown.shares_rows(wald.values, level))

@@ -7,8 +7,8 @@ reported than chance alone would give, the parameters that run away get the log-
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise, product
 from typing import Any
@@ -21,9 +21,12 @@ from askance.channels.alphabet import listed
 from askance.engines.base import Engine
 from askance.engines.sources import RecordSource
 from askance.errors import AskanceWarning, InvalidInput, Unidentifiable
+from askance.learning.answers.cluster_covariance import ClusterSpread
 from askance.learning.answers.identifiability import refuse_unidentified
 from askance.learning.answers.unknown_objective import JointModel, Penalties, class_places, objective, outer
 from askance.learning.answers.unknown_problem import UnknownProblem, counted_model
+from askance.learning.answers.unknown_result import UnknownFit, UnknownTest
+from askance.learning.answers.unknown_samples import UnknownSample
 from askance.learning.face.linear_parameters import parameter_names
 from askance.solvers.damped_newton import climb
 from askance.solvers.log_f import LogF
@@ -43,53 +46,14 @@ _NO_CURVATURE = 1e-13  # relative eigenvalue of an information matrix that is ro
 _NEXT_TO_NOTHING = 1e-3  # of the penalty: keeps a likelihood without a maximum finite, and shows where it leads
 
 
-@dataclass(frozen=True, eq=False)
-class UnknownTest:
-    """The likelihood-ratio test that an unknown number has no effect, such as that nobody cheats.
-
-    Its null hypothesis is at the border of what is possible, so that the ratio is 0 with probability one half:
-    half of a chi-square with one degree of freedom.
-    """
-
-    null: float
-    statistic: float
-
-    @property
-    def p_value(self) -> float:
-        """The probability of such a ratio if people do as they were asked."""
-        from scipy.special import ndtr
-
-        return 1.0 if self.statistic <= 0 else float(ndtr(-math.sqrt(self.statistic)))
-
-
-@dataclass(frozen=True, eq=False)
-class UnknownFit:
-    """Numbers only: nothing of the data is kept. Covariances are of all parameters: the model's, then the logits'."""
-
-    theta: Floats
-    gammas: tuple[Floats, ...]
-    names: tuple[str, ...]
-    information_covariance: Floats
-    sandwich_covariance: Floats
-    log_likelihood: float
-    rows: int
-    iterations: int
-    converged: bool
-    notes: tuple[str, ...]
-    penalised: tuple[str, ...]
-    at_mean: tuple[float, ...]  # logits of the unknown numbers at the mean of their covariates
-    profiles: Mapping[int, Profile] = field(default_factory=dict)  # by place among the parameters
-    tests: Mapping[str, UnknownTest] = field(default_factory=dict)
-
-
-def fit_unknown(problem: UnknownProblem, source: RecordSource, engine: Engine) -> UnknownFit:
+def fit_unknown(problem: UnknownProblem, source: RecordSource, engine: Engine, sample: UnknownSample) -> UnknownFit:
     """Fit by passes over the source; without covariates, by one."""
     counts = engine.reduce(ReportFrequencies(problem.channel.corners.shape[-2]), source)
     if not counts.weight.sum() > 0:
         raise InvalidInput(f"{counts.rows} reports of total weight 0", "at least one report")
     refuse_unidentified(problem.channel, counts.weight)
     notes: list[str] = []
-    fitted = _Fit(problem, problem.model(counts, source, engine, notes), counts, notes).result()
+    fitted = _Fit(problem, problem.model(counts, source, engine, notes), counts, notes, sample).result()
     for note in fitted.notes:
         warnings.warn(note, AskanceWarning, stacklevel=6)
     return fitted
@@ -103,7 +67,11 @@ class _Fit:
     model: JointModel
     counts: ReportCounts
     notes: list[str]
+    sample: UnknownSample
     ran: list[str] = field(default_factory=list)  # what had no finite maximum
+    replicated: Floats | None = None  # the covariance of standardised parameters, where replicate weights tell it
+    seen: Floats = field(default_factory=lambda: np.eye(0))  # their covariance by the sample, and as the likelihood
+    stated: Floats = field(default_factory=lambda: np.eye(0))  # states it
 
     def result(self) -> UnknownFit:
         starts = [self._padded(start) for start in self.without_covariates]
@@ -115,6 +83,7 @@ class _Fit:
         top = best.local.value
         if not solution.converged:
             self.notes.append(f"The solver stopped after {solution.iterations} iterations before it converged.")
+        self._measure(solution, penalties)
         tests = self._tests(solution.theta, top, ridge)
         solution, profiles = self._profiles(solution, penalties, ridge, ran)
         return self._report(solution, penalties, ran, profiles, tests)
@@ -239,12 +208,34 @@ class _Fit:
             tests[name] = UnknownTest(null, max(2 * (top - value), 0.0) / scale)
         return tests
 
-    def _ratio_scale(self, theta: Floats, direction: Floats) -> float:
-        """The variance of the score along a direction against its information: what weights do to a ratio."""
+    def _measure(self, solution: Solution, penalties: Penalties) -> None:
+        """Measure what weights and the sample do to the variance of the estimates."""
+        if not self.problem.weighted:
+            return
+        theta, sample = solution.theta, self.sample
+        expected = sample.expected_information(self.model, theta)
+        # Replicates are fits, which follow the curvature that there is.
+        curvature = expected if sample.replicates is None else self.model.sums(theta).information
+        bread = _inverse(curvature + penalties(theta).information)
+        self.stated = bread @ expected @ bread
+        self.replicated = sample.replicated(self.model, penalties, theta)
+        self.seen = bread @ self._meat(theta)[0] @ bread if self.replicated is None else self.replicated
+
+    def _meat(self, theta: Floats) -> tuple[Floats, ClusterSpread | None]:
+        """The variance of the summed score, by how people came into the sample; and its spread between clusters."""
+        if self.sample.units is not None:
+            return self.sample.spread(self.model, theta)
         sums = self.model.sums(theta, with_outer=True)
-        along = _inverse(sums.information) @ direction
-        information = float(direction @ along)
-        scale = float(along @ outer(sums) @ along) / information if information > 0 else 1.0
+        share = 1 / max(float(self.counts.weight.sum()) * self.model.unit, np.finfo(float).tiny)
+        return outer(sums) - share * np.outer(sums.gradient, sums.gradient), None
+
+    def _ratio_scale(self, _: Floats, direction: Floats) -> float:
+        """The variance along a direction against that which the likelihood states: what weights do to a ratio.
+
+        At the full fit for all of a profile: at a constrained one the observed information of an unknown number near
+        its border is not even positive, and a scale that jumps there is none.
+        """
+        scale = float(direction @ self.seen @ direction) / float(direction @ self.stated @ direction)
         return scale if math.isfinite(scale) and scale > 0 else 1.0
 
     def _profiles(
@@ -298,15 +289,20 @@ class _Fit:
         tests: dict[str, UnknownTest],
     ) -> UnknownFit:
         problem, model = self.problem, self.model
-        sums = model.sums(solution.theta, with_outer=True)
+        sums = model.sums(solution.theta)
         bread = _inverse(sums.information + penalties(solution.theta).information)
-        share = 1 / max(float(self.counts.weight.sum()) * model.unit, np.finfo(float).tiny)
-        meat = outer(sums) - share * np.outer(sums.gradient, sums.gradient)
+        meat, clusters = self._meat(solution.theta)
         back, spare = model.uncentring, self._spare()
         full = len(spare)
         information, sandwich = np.full((full, full), np.nan), np.full((full, full), np.nan)
         information[np.ix_(~spare, ~spare)] = back @ bread @ back.T
-        sandwich[np.ix_(~spare, ~spare)] = back @ bread @ meat @ bread @ back.T
+        spread = bread @ meat @ bread if self.replicated is None else self.replicated
+        sandwich[np.ix_(~spare, ~spare)] = back @ spread @ back.T
+        degrees = self._degrees(clusters, back @ bread, spare)
+        if degrees is not None:
+            places = zip(problem.channel.unknowns, model.unknown_slices, strict=True)
+            of = {name: float(degrees[~spare][where.start]) for name, where in places}
+            tests = {name: replace(test, degrees=of[name]) for name, test in tests.items()}
         flat = np.zeros(full)
         flat[~spare] = back @ solution.theta
         there = np.flatnonzero(~spare)
@@ -338,7 +334,20 @@ class _Fit:
             at_mean=tuple(float(solution.theta[places.start]) for places in model.unknown_slices),
             profiles={int(there[place]): profile for place, profile in profiles.items()},
             tests=tests,
+            degrees=degrees,
+            simple_covariance=information * (model.unit * float(self.counts.weight.sum()) / self.counts.rows),
         )
+
+    def _degrees(self, clusters: ClusterSpread | None, combinations: Floats, spare: Flags) -> Floats | None:
+        """Degrees of freedom of every parameter that was asked for; None where people were drawn one by one."""
+        degrees = np.full(len(spare), np.nan)
+        if self.sample.replicates is not None:
+            degrees[~spare] = self.sample.replicates.degrees
+        elif clusters is not None:
+            degrees[~spare] = clusters.degrees(combinations)
+        else:
+            return None
+        return degrees
 
     def _spare(self) -> Flags:
         """Which of the parameters that were asked for belong to columns that were left out."""

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, ndtr, ndtri
+from scipy.special import expit, ndtr, ndtri, stdtr, stdtrit
 
 from askance.arrays import Floats
-from askance.learning.answers.unknown_fit import UnknownFit, UnknownTest
+from askance.learning.answers.unknown_result import UnknownFit, UnknownTest
 from askance.reports.summary import Summary
 from askance.solvers.profile_likelihood import Profile
 
@@ -24,12 +24,15 @@ class ProfiledEstimate:
     penalised : bool
         Whether a penalty moved it: then it has no standard error.
     profile : Profile, optional
+    degrees : float
+        Of freedom, in a sample of clusters or with replicate weights.
     """
 
     estimate: float
     error: float
     penalised: bool = False
     profile: Profile | None = None
+    degrees: float = math.inf
 
     def row(self, level: float) -> list[float]:
         """Return estimate, standard error, z, p and interval."""
@@ -37,16 +40,20 @@ class ProfiledEstimate:
         low, high = self.interval(level)
         if self.profile is None:
             z = self.estimate / self.error if self.error > 0 else math.nan
-            return [self.estimate, error, z, float(2 * ndtr(-abs(z))), low, high]
+            return [self.estimate, error, z, 2 * self._tail(-abs(z)), low, high]
         z = math.nan if self.penalised else -self.profile.null_root
-        return [self.estimate, error, z, self.profile.p_value(), low, high]
+        return [self.estimate, error, z, self.profile.p_value(self.degrees), low, high]
 
     def interval(self, level: float) -> tuple[float, float]:
         """Return both ends, which may be infinite."""
         if self.profile is not None:
-            return self.profile.interval(level)
-        reach = float(ndtri(0.5 + level / 2)) * self.error
+            return self.profile.interval(level, self.degrees)
+        wanted = 0.5 + level / 2
+        reach = float(ndtri(wanted) if math.isinf(self.degrees) else stdtrit(self.degrees, wanted)) * self.error
         return self.estimate - reach, self.estimate + reach
+
+    def _tail(self, z: float) -> float:
+        return float(ndtr(z) if math.isinf(self.degrees) else stdtr(self.degrees, z))
 
     def as_probability(self, level: float, test: UnknownTest | None = None) -> list[float]:
         """Return the row of the probability that this is the logit of; its p-value is that of the test."""
@@ -95,12 +102,13 @@ class UnknownNumbers:
         errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
         sizes = [fit.theta.size, *(len(gamma) for gamma in fit.gammas)]
         ends = np.cumsum([0, *sizes]).tolist()
+        degrees = np.full(len(flat), math.inf) if fit.degrees is None else fit.degrees
         parts = []
         for name, start, stop in zip(["the model", *unknowns], ends[:-1], ends[1:], strict=True):
             ran = name in fit.penalised
             parts.append(
                 [
-                    ProfiledEstimate(float(flat[i]), float(errors[i]), ran, fit.profiles.get(i))
+                    ProfiledEstimate(float(flat[i]), float(errors[i]), ran, fit.profiles.get(i), float(degrees[i]))
                     for i in range(start, stop)
                 ]
             )
@@ -160,7 +168,7 @@ class UnknownNumbers:
             "model": [estimate.to_dict() for estimate in self.model],
             "numbers": {name: estimate.to_dict() for name, estimate in self.numbers.items()},
             "coefficients": {name: estimate.to_dict() for name, estimate in self.coefficients.items()},
-            "tests": {name: [test.null, test.statistic] for name, test in self.tests.items()},
+            "tests": {name: [test.null, test.statistic, test.degrees] for name, test in self.tests.items()},
         }
 
     @classmethod

@@ -99,7 +99,7 @@ class JointModel:
     def sums(self, standardised: Floats, with_outer: bool = False) -> ScoreSums:
         """Sum over the records, in standardised units, an effective record counting one."""
         scaling = self.scaling
-        score = self._score(standardised * scaling, with_outer and self.squared is None)
+        score = self.score_at(standardised, with_outer and self.squared is None)
         sums = self.engine.reduce(score, self.source)
         outer = sums.outer
         if with_outer and self.squared is not None:
@@ -115,7 +115,9 @@ class JointModel:
             outer=None if outer is None else self.unit**2 * square * outer,
         )
 
-    def _score(self, flat: Floats, with_outer: bool) -> JointScore:
+    def score_at(self, standardised: Floats, with_outer: bool = False) -> JointScore:
+        """The statistic of the records at standardised parameters, in the units of centred features."""
+        flat = standardised * self.scaling
         theta = flat[: self.free].reshape(self.classes - 1, self.width)
         gammas = [flat[places] for places in self.unknown_slices]
         return JointScore(

@@ -1,0 +1,62 @@
+"""Intervals of proportions where reports of one kind are few, and what unequal weights leave of many reports."""
+
+import numpy as np
+
+from askance.arrays import Floats
+from askance.channels.base import LabelChannel
+from askance.statistics.frequencies import ReportCounts
+
+_FEW = 10.0  # reports of the rarer kind below which an estimate plus and minus its errors covers too little
+_BORDER = 1e-9  # a proportion below is at the border, where it is no normal estimate
+_UNEQUAL = 0.1  # a sample whose weights leave so little of it is decided by a few of its reports
+
+
+def report_share(channel: LabelChannel, counts: ReportCounts, proportions: Floats, method: str) -> tuple[float, ...]:
+    """Return what a score interval is made of, or nothing where Wald's will do.
+
+    Returns
+    -------
+    share, size : the share of the second report, and how many equal reports it is of
+    low, high : its probability under each of two classes
+    """
+    if channel.matrix.shape != (2, 2) or method != "marginal":
+        return ()
+    total = float(counts.weight.sum())
+    size = total**2 / float(counts.squared_weight.sum())
+    share = float(counts.weight[1]) / total
+    if min(share, 1 - share) * size >= _FEW and proportions.min() > _BORDER:
+        return ()
+    low, high = channel.matrix[1].tolist()
+    return share, size, low, high
+
+
+def score_interval(of: tuple[float, ...], wald: Floats, level: float) -> Floats:
+    """Return intervals of both proportions by inverting the score test of the report's share (Wilson 1927).
+
+    At the border that may leave nothing, since fewer reports came than chance alone gives; then Wald's end about the
+    border, which is wider, is kept.
+    """
+    from scipy.special import ndtri
+
+    share, size, low, high = of
+    z = float(ndtri(0.5 + level / 2))
+    centre = (share + z**2 / (2 * size)) / (1 + z**2 / size)
+    reach = z / (1 + z**2 / size) * np.sqrt(share * (1 - share) / size + (z / (2 * size)) ** 2)
+    ends = (np.array([centre - reach, centre + reach]) - low) / (high - low)
+    lower, upper = np.clip(np.sort(ends), 0.0, 1.0).tolist()
+    if lower <= 0:
+        upper = max(upper, float(wald[1, 1])) if upper <= 0 else upper
+    if upper >= 1:
+        lower = min(lower, float(wald[1, 0])) if lower >= 1 else lower
+    return np.array([[1 - upper, 1 - lower], [lower, upper]])
+
+
+def unequal_weights(counts: ReportCounts) -> tuple[str, ...]:
+    """Say that the weights leave next to nothing of a sample; nothing where they do not."""
+    size = float(counts.weight.sum()) ** 2 / float(counts.squared_weight.sum())
+    if size >= _UNEQUAL * counts.rows:
+        return ()
+    return (
+        f"The weights are very unequal: {counts.rows:,} reports tell as much as {size:,.1f} of equal weight. A few of "
+        "them decide the estimates, and errors are measured as if there were many.",
+    )
