@@ -39,6 +39,8 @@ _SETTLED = 1e-5  # change of the log-likelihood by moving the nodes once more: n
 _NO_SPREAD = 0.02  # a standard deviation below cannot be told from none, on the scale of any link
 _FEW_GROUPS = 10  # with fewer, the spread between them is known to a factor of two at best
 _BORDER_GRID = (0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.5)  # standard deviations of groups, on the scale of a link
+# How far from the base rate a parameter has run away: a probability of about 6e-6 for each link, from even odds.
+_FAR: dict[Link, float] = {"logit": 12.0, "probit": 4.4, "cloglog": 12.0}
 _FAR_ROOT = 3.3  # the 99.9% quantile: no interval asks for more
 _EXTREME = 0.02  # shares nearer to 0 or 1 are no start for a search
 
@@ -176,7 +178,11 @@ class AnswerRegression(SurveyEstimator):
         model = AnswerRows(link, covariates.design[:, 1:], answer.log_likelihood, effective_weights(weights))
         start = _start(link, answer, covariates.width - 1)
         plain = fit_survey(
-            model.likelihood(), [start], _penalty(start, covariates.width - 1), weighted=weights is not None
+            model.likelihood(),
+            [start],
+            _penalty(start, covariates.width - 1),
+            weighted=weights is not None,
+            far=_FAR[link],
         )
         self.link_, self.guarantee_, self.classes_ = link, answer.guarantee, class_array(answer.classes)
         self.n_reports_, self.feature_names_ = rows, covariates.names[1:]

@@ -120,6 +120,8 @@ def notes_on_reports(answers: Sequence[HiddenAnswer], weights: Floats | None) ->
         heft = np.ones(len(answer.unbiased)) if weights is None else weights
         share = heft @ answer.unbiased / heft.sum()
         error = np.sqrt(((heft[:, None] * (answer.unbiased - share)) ** 2).sum(axis=0)) / heft.sum()
+        # Few reports of a kind also look more alike than they are: what errors would be at the border counts, too.
+        error = np.maximum(error, _error_at_border(answer, share, heft))
         if np.any(share < -_IMPOSSIBLE * error - _ROUNDING):
             k = int(share.argmin())
             notes.append(
@@ -128,6 +130,20 @@ def notes_on_reports(answers: Sequence[HiddenAnswer], weights: Floats | None) ->
                 "or it is another one. Estimates are at the border of what it allows, and not to be trusted."
             )
     return notes
+
+
+def _error_at_border(answer: HiddenAnswer, share: Floats, heft: Floats) -> Floats:
+    """Standard errors of unbiased shares if the truth were the nearest that is possible; zero for several reports."""
+    if len(answer.channels) > 1:
+        return np.zeros(len(share))
+    (channel,) = answer.channels
+    possible = np.maximum(share, 0.0)
+    law = channel.matrix @ (possible / possible.sum())
+    law = law / law.sum()
+    unbiasing = channel.unbiasing_matrix(law)
+    spread = np.maximum(unbiasing**2 @ law - (unbiasing @ law) ** 2, 0.0)
+    errors: Floats = np.sqrt(spread * float(heft @ heft)) / float(heft.sum())
+    return errors
 
 
 def guarantee_of(answers: Sequence[HiddenAnswer]) -> Guarantee:

@@ -32,7 +32,7 @@ from askance.learning.surveys.hidden_states import HiddenStates
 from askance.learning.surveys.outcome_families import LEAST_LOG_SPREAD, Outcome
 from askance.learning.surveys.state_factors import LogLinear
 from askance.learning.surveys.survey_estimator import SurveyEstimator
-from askance.learning.surveys.survey_fit import effective_weights, fit_survey
+from askance.learning.surveys.survey_fit import effective_weights, few_people, fit_survey
 from askance.learning.surveys.survey_release import SurveyTable
 from askance.reports.estimator_report import ReportFigure
 from askance.reports.summary import Summary
@@ -207,6 +207,7 @@ class HiddenPredictor(SurveyEstimator):
             _refuse_nearly_constant(answer, weights)
         model = PredictorModel(answers, states, covariates, outcome, self.explained)
         notes = [
+            *few_people(rows, len(model.names)),
             *notes_on_reports(answers, weights),
             *covariates.notes,
             *self._fit_model(model, effective_weights(weights)),

@@ -201,7 +201,7 @@ class JointTable(SurveyEstimator):
             kept["correlation"], slope = correlation(table)
             states = np.indices(self.proportions_.shape).reshape(self.proportions_.ndim, -1)
             gradient = slope[2 * states[a] + states[b]]
-            kept["correlation_error"] = float(np.sqrt(max(gradient @ self.covariance_ @ gradient, 0.0)))
+            kept["correlation_error"] = float(np.sqrt(np.maximum(gradient @ self.covariance_ @ gradient, 0.0)))
         return kept
 
     def _notes(self, unbiased: Floats) -> list[str]:

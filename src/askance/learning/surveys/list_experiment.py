@@ -25,7 +25,7 @@ from askance.learning.surveys.list_likelihood import ListModel, mean_prevalence
 from askance.learning.surveys.list_means import Estimate, difference_in_means, of_double_list, with_direct_answers
 from askance.learning.surveys.list_regression import least_squares
 from askance.learning.surveys.survey_estimator import SurveyEstimator
-from askance.learning.surveys.survey_fit import effective_weights
+from askance.learning.surveys.survey_fit import effective_weights, few_people
 from askance.learning.surveys.survey_release import SurveyTable
 from askance.reports.estimator_report import ReportFigure
 from askance.reports.summary import Summary, summarise
@@ -272,6 +272,7 @@ class ListExperiment(SurveyEstimator):
         self.parameter_names_ = tuple(parts)
         self.parameters_ = np.array([part.value for part in parts.values()])
         self.covariance_ = np.diag([part.variance for part in parts.values()])
+        self.degrees_ = tuple(part.degrees for part in parts.values())
         last = [*parts.values()][-1]
         self.prevalence_, self.prevalence_error_ = last.value, last.error
 
@@ -289,6 +290,7 @@ class ListExperiment(SurveyEstimator):
         data = replace(data, weights=effective_weights(data.weights))
         control: Any = self.control
         model = ListModel(data, covariates, control, self.floor, self.ceiling)
+        few = few_people(len(data.counts), len(model.names))
         fit = model.fit(both.value)
         profiled = list(range(covariates.width))
         self._keep_parameters(fit, model.names, model.back, profiled, self.intervals)
@@ -298,7 +300,7 @@ class ListExperiment(SurveyEstimator):
         self.feature_names_ = covariates.names[1:]
         apart = prevalence.influence - both.influence
         error = float(np.sqrt(apart @ apart))
-        notes = list(fit.notes)
+        notes = [*few, *fit.notes]
         if self.floor or self.ceiling or error <= 0:
             return notes
         p = 2 * float(ndtr(-abs(prevalence.value - both.value) / error))
@@ -341,7 +343,8 @@ class ListExperiment(SurveyEstimator):
             title = "Share of people for whom the sensitive item is true, by least squares on covariates"
             facts = (*facts, ("share of yes", f"{self.prevalence_:.4f} (standard error {self.prevalence_error_:.4f})"))
         wald = summarise(title, self.parameter_names_, self.parameters_, self.covariance_, level)
-        return Summary(title, wald.names, wald.values, level, facts, self.notes_, self.privacy_statement_)
+        values = _by_student(wald.values, self.degrees_, level) if self.method_ == "difference" else wald.values
+        return Summary(title, wald.names, values, level, facts, self.notes_, self.privacy_statement_)
 
     def figures(self) -> tuple[ReportFigure, ...]:
         """Return the figure of shares, or of coefficients, with their intervals."""
@@ -351,6 +354,17 @@ class ListExperiment(SurveyEstimator):
         if self.method_ == "linear":
             return (intervals_figure(summary, "change in the share"),)
         return (shares_figure(summary),)
+
+
+def _by_student(values: Floats, degrees: Sequence[float], level: float) -> Floats:
+    """Return the rows of a table with p-values and intervals of few degrees of freedom."""
+    from scipy.special import stdtr, stdtrit
+
+    table, df = values.copy(), np.asarray(degrees, dtype=float)
+    reach = stdtrit(df, 0.5 + level / 2) * table[:, 1]
+    table[:, 3] = 2 * stdtr(df, -np.abs(table[:, 2]))
+    table[:, 4], table[:, 5] = table[:, 0] - reach, table[:, 0] + reach
+    return table
 
 
 def _is_count_weight(name: str) -> bool:

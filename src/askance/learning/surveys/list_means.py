@@ -20,6 +20,7 @@ class Estimate(NamedTuple):
     value: float
     variance: float
     influence: Floats
+    degrees: float = math.inf
 
     @property
     def error(self) -> float:
@@ -33,14 +34,19 @@ def mean_of(values: Floats, weights: Floats | None, rows: Flags) -> Estimate:
     mean = float(heft @ values / heft.sum())
     influence = heft * (values - mean) / heft.sum()
     count = int(rows.sum())
-    return Estimate(mean, float(influence @ influence) * count / max(count - 1, 1), influence)
+    variance = float(influence @ influence) * count / max(count - 1, 1)
+    return Estimate(mean, variance, influence, float(max(count - 1, 1)))
 
 
 def combined(parts: list[tuple[float, Estimate]]) -> Estimate:
     """Return a sum of estimates, each times a number, of groups that have no row in common."""
     value = sum(times * part.value for times, part in parts)
-    variance = sum(times**2 * part.variance for times, part in parts)
-    return Estimate(value, variance, np.sum([times * part.influence for times, part in parts], axis=0))
+    pieces = [(times**2 * part.variance, part.degrees) for times, part in parts]
+    variance = sum(piece for piece, _ in pieces)
+    # Welch and Satterthwaite: as many degrees of freedom as the variances of unequal groups have together.
+    spread = sum(piece**2 / degrees for piece, degrees in pieces)
+    degrees = variance**2 / spread if spread > 0 else math.inf
+    return Estimate(value, variance, np.sum([times * part.influence for times, part in parts], axis=0), degrees)
 
 
 def difference_in_means(data: ListCounts, number: int = 0, rows: Flags | None = None) -> Estimate:

@@ -16,6 +16,8 @@ from askance.solvers.log_f import LogF
 from askance.solvers.profile_likelihood import Profile
 from askance.solvers.simplex import mixture_proportions
 
+_BORDER = 1e-9  # a share below is at the border: the solver ends there with 1e-10 or less
+
 
 class Patterns(NamedTuple):
     """Different rows of reports, how often each occurs, and the sum of squared weights behind it."""
@@ -104,6 +106,8 @@ def _independence(answers: Sequence[HiddenAnswer], patterns: Patterns, weights: 
 def correlation(table: Floats) -> tuple[float, Floats]:
     """The correlation of two yes-or-no answers from their 2 x 2 table, and its derivative by the four cells."""
     a, b = float(table[1].sum()), float(table[:, 1].sum())
+    if min(a, 1 - a, b, 1 - b) < _BORDER:
+        return np.nan, np.full(4, np.nan)  # who all answer the same go together with nothing
     spread = np.sqrt(max(a * (1 - a) * b * (1 - b), np.finfo(float).tiny))
     r = (float(table[1, 1]) - a * b) / spread
     by_a = -b / spread - r * (1 - 2 * a) / (2 * max(a * (1 - a), np.finfo(float).tiny))

@@ -17,12 +17,14 @@ from askance.solvers.profile_likelihood import Objective, Profile, ProfileSearch
 Intervals = Literal["auto", "wald", "profile"]
 
 _FAR = 12.0  # a logit, of standardised covariates, beyond which a fit ran away: odds of 160,000 to one
+_UNKNOWN = 50.0  # standard error of such a logit beyond which the data do not say where it is: far out on a plateau
 # Relative eigenvalue of the information, in units of single standard errors: below, nothing tells parameters apart.
 _SINGULAR = 1e-9
 # Standard error of a logit beyond which intervals of estimate plus or minus errors are not to be trusted. Derived: odds
 # are then known to a factor of e^(1.96 x 0.5) = 2.7 either way only, and a likelihood is no parabola over so wide a
 # range. What profiles cover in these models beyond it was not measured.
 _WIDE = 0.5
+_ENOUGH = 10  # people for each parameter: the usual rule of thumb for regressions of any kind
 _NEXT_TO_NOTHING = 1e-6  # of the penalty: keeps a search for open ends finite, and moves none
 NO_FINITE_MAXIMUM = (
     'The likelihood has no finite maximum here: a group with fewer signs of "yes" than chance alone gives, or an '
@@ -91,7 +93,13 @@ class SurveyFit:
 
 
 def fit_survey(
-    likelihood: Objective, starts: Sequence[Floats], penalty: LogF, *, weighted: bool = False, always: bool = False
+    likelihood: Objective,
+    starts: Sequence[Floats],
+    penalty: LogF,
+    *,
+    weighted: bool = False,
+    always: bool = False,
+    far: float = _FAR,
 ) -> SurveyFit:
     """Maximise a likelihood; with a penalty if there is no finite maximiser without.
 
@@ -106,9 +114,11 @@ def fit_survey(
     weighted : bool
     always : bool
         Penalise even where there is a finite maximiser.
+    far : float
+        How far from where the penalty pulls it a parameter has run away.
     """
     best = _best([climb(likelihood, start) for start in starts])
-    finite = best.converged and _is_inside(best, penalty)
+    finite = best.converged and _is_inside(best, penalty, far)
     penalised = always or not finite
     objective = _with_penalty(likelihood, penalty) if penalised else likelihood
     if penalised:
@@ -124,6 +134,22 @@ def fit_survey(
     if not best.converged:
         notes = (*notes, f"The solver stopped after {best.iterations} steps before it converged.")
     return SurveyFit(best, likelihood, objective, covariance, scores, starts[0], penalty, penalised, notes)
+
+
+def few_people(people: int, parameters: int) -> list[str]:
+    """Refuse fits that follow every person; say that intervals of large samples are none of small ones."""
+    if people <= parameters:
+        raise InvalidInput(
+            f"{people} people for {parameters} parameters",
+            "more people than parameters",
+            "Leave covariates out, or ask more people.",
+        )
+    if people >= _ENOUGH * parameters:
+        return []
+    return [
+        f"{people} people for {parameters} parameters are few: errors and intervals are those of large samples, and "
+        "may be too small."
+    ]
 
 
 def wants_profiles(intervals: Any, fit: SurveyFit, errors: Floats) -> bool:
@@ -159,6 +185,9 @@ def _best(solutions: Sequence[Solution]) -> Solution:
     return max(solutions, key=lambda found: (found.converged, found.local.value))
 
 
-def _is_inside(found: Solution, penalty: LogF) -> bool:
+def _is_inside(found: Solution, penalty: LogF, far: float) -> bool:
     logits = np.abs((found.theta - penalty.centre[0]) * (penalty.scale > 0))
-    return bool(logits.max(initial=0.0) < _FAR) and smallest_eigenvalue(found.local.information) > _SINGULAR
+    if logits.max(initial=0.0) >= far or smallest_eigenvalue(found.local.information) <= _SINGULAR:
+        return False
+    errors = np.sqrt(np.abs(np.diag(np.linalg.inv(found.local.information))))
+    return bool((errors[penalty.scale > 0] < _UNKNOWN).all())

@@ -1,0 +1,48 @@
+"""Survey models of very few people, and of answers that all are the same."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import askance as ask
+
+FORCED = ask.ForcedResponse(1 / 6, 1 / 6)
+
+
+def test_no_more_parameters_than_people():
+    x = np.arange(5.0)[:, None]
+    with pytest.raises(ask.InvalidInput, match="5 people for 6 parameters"):
+        ask.HiddenPredictor({"z": FORCED}).fit(x, [1.0, 3.0, 2.0, 5.0, 4.0], {"z": ["no", "yes", "no", "yes", "yes"]})
+    with pytest.raises(ask.InvalidInput, match="5 people for"):
+        ask.ListExperiment(4).fit(x, [2, 2, 3, 1, 4], [1, 0, 1, 0, 1])
+
+
+def test_a_list_of_few_people_has_few_degrees_of_freedom():
+    """Welch's interval of two groups, as scipy has it."""
+    from scipy.stats import ttest_ind
+
+    counts, long = np.array([2, 2, 3, 1, 2]), np.array([1, 0, 1, 0, 1])
+    table = ask.ListExperiment(4).fit(None, counts, long).summary()
+    welch = ttest_ind(counts[long == 1], counts[long == 0], equal_var=False)
+    ends = welch.confidence_interval(0.95)
+    np.testing.assert_allclose(table.values[0, 3:6], [welch.pvalue, ends.low, ends.high], rtol=1e-6)
+
+
+def test_a_probit_that_ran_away_is_penalised():
+    rng = np.random.default_rng(0)
+    x, reports = rng.normal(size=(30, 1)), ["yes"] * 28 + ["no"] * 2
+    with pytest.warns(ask.AskanceWarning, match="no finite maximum"):
+        fitted = ask.AnswerRegression(FORCED, link="probit").fit(x, reports)
+    assert np.abs(fitted.parameters_).max() < 10
+    assert fitted.standard_errors_.max() < 10
+
+
+def test_those_who_all_answer_the_same_have_no_correlation():
+    rng = np.random.default_rng(1)
+    channels = {"a": FORCED, "b": ask.Warner(0.8)}
+    reports = {"a": ["yes"] * 28 + ["no"] * 4, "b": channels["b"].simulate(rng.choice(["no", "yes"], 32), rng)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ask.AskanceWarning)
+        table = ask.JointTable(channels).fit(reports).summary().to_frame()
+    assert table.loc["correlation a x b"].isna().all()
