@@ -140,6 +140,33 @@ def fit(
             rich_help_panel=_REPORTS,
         ),
     ] = None,
+    replicate_weights: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMNS",
+            help="For choices: columns of replicate weights, with commas between, or a range such as rw1..rw80; "
+            "instead of strata and clusters.",
+            rich_help_panel=_REPORTS,
+        ),
+    ] = None,
+    replicate_method: Annotated[
+        Literal["jk1", "jkn", "brr", "fay", "bootstrap"] | None,
+        typer.Option(
+            help="How replicate weights were made: jk1 if not given; fay with --rho, jkn with --rscales.",
+            rich_help_panel=_REPORTS,
+        ),
+    ] = None,
+    rho: Annotated[
+        float | None, typer.Option(help="Of fay: what the other half weighs.", rich_help_panel=_REPORTS)
+    ] = None,
+    rscales: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBERS",
+            help="Of jkn: (n_h - 1) / n_h for each replicate, with commas between.",
+            rich_help_panel=_REPORTS,
+        ),
+    ] = None,
     engine: Engine = "local",
     family: Annotated[
         Literal["linear", "logistic", "poisson", "ordered"],
@@ -264,7 +291,7 @@ def fit(
     elif survey is not None:
         request_of_survey = SurveyRequest(
             formula=formula, family=family, joint=tuple(between_commas(joint, "--joint") or ()), treatment=treatment,
-            direct=direct, question=question, link=link, groups=groups, weight=weight, level=level,
+            direct=direct, question=question, link=link, groups=groups, weight=weight, missing=missing, level=level,
         )  # fmt: skip
         done = analyse_survey(data, study, request_of_survey, command)
     elif kinds == (REGIONS,):
@@ -283,6 +310,8 @@ def fit(
         request = FitRequest.of(
             question=question, formula=formula, unknowns=unknown or (), label=label, weight=weight,
             strata=strata, cluster=cluster, fpc=fpc, missing=missing,
+            replicate_weights=None if replicate_weights is None else _replicates(replicate_weights),
+            replicate_method=replicate_method, rho=rho, rscales=_numbers(rscales, "--rscales"),
             method=ANSWERS.method(method), ridge=strength, penalty=penalty, intervals=intervals,
             covariance=covariance, level=level,
         )  # fmt: skip
@@ -316,6 +345,23 @@ def _fit_reports(
     with running(LocalEngine(progress=not quiet) if engine == "local" else engine) as where:
         done = analyse_reports(opened, where, command)
     return done, "" if request.formula or opened.asked.hides_features else _how_to_add_a_formula(opened)
+
+
+def _replicates(columns: str) -> tuple[str, ...]:
+    from askance.releases.declarations import numbered_columns
+
+    return numbered_columns(between_commas(columns, "--replicate-weights")) if columns else ()
+
+
+def _numbers(text: str | None, option: str) -> tuple[float, ...] | None:
+    from askance.errors import InvalidInput
+
+    if text is None:
+        return None
+    try:
+        return tuple(map(float, between_commas(text, option)))
+    except ValueError:
+        raise InvalidInput(f"{option} {text}", "numbers with commas between") from None
 
 
 def _ridge(ridge: str) -> str | float:

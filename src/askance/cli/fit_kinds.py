@@ -56,6 +56,7 @@ ANSWERS = Kind(
     (
         *("study", "question", "formula", "unknown", "method", "ridge", "penalty", "intervals", "covariance", "level"),
         *("weight", "strata", "cluster", "fpc", "missing", "engine"),
+        *("replicate_weights", "replicate_method", "rho", "rscales"),
     ),
     ("marginal", "moments"),
 )
@@ -77,7 +78,7 @@ BAGS = Kind(
     ("auto", "bag-likelihood", "mean-map", "laplacian", "alternating", "bag-classifier", "relabel", "committee"),
     _CLASSIFY,
 )
-_SURVEY = ("study", "level", "weight")
+_SURVEY = ("study", "level", "weight", "missing")
 PREDICTOR = Kind("a formula with hidden(...)", (*_SURVEY, "formula", "family"))
 JOINT = Kind("a joint table (--joint)", (*_SURVEY, "joint"))
 LIST = Kind("a list experiment (--treatment)", (*_SURVEY, "question", "formula", "treatment", "direct"))

@@ -1,5 +1,6 @@
 """What a study declares: its questions, each with a channel, and its covariates."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from askance.channels.guarantee import Guarantee
 from askance.channels.question_channel import QuestionChannel
 from askance.errors import InvalidInput
 
+_MOST_REPLICATES = 10_000  # columns: no agency publishes more than a few hundred
 COVARIATE_TYPES = ("number", "category")
 
 
@@ -202,6 +204,19 @@ class Sample:
         The population of the stratum, in units that are sampled, or the share of it that is in the sample.
     missing : "refuse" or "drop", optional
         What is done with rows that lack something that a fit needs.
+    replicate_weights : sequence of str, optional
+        Columns of replicate weights, instead of strata and clusters; ``"rw1..rw80"`` stands for eighty of them.
+    replicate_method : str, optional
+        How these were made: "jk1", "jkn", "brr", "fay" or "bootstrap".
+    rho : float, optional
+        Of "fay".
+    rscales : sequence of float, optional
+        Of "jkn".
+
+    Examples
+    --------
+    >>> Sample(weight="heft", replicate_weights=["rw1..rw3"]).replicate_weights
+    ('rw1', 'rw2', 'rw3')
     """
 
     weight: str | None = None
@@ -209,16 +224,38 @@ class Sample:
     cluster: str | None = None
     fpc: str | None = None
     missing: str | None = None
+    replicate_weights: Sequence[str] | None = None
+    replicate_method: str | None = None
+    rho: float | None = None
+    rscales: Sequence[float] | None = None
 
-    def to_dict(self) -> dict[str, str]:
+    def __post_init__(self) -> None:
+        if self.replicate_weights is not None:
+            vars(self)["replicate_weights"] = numbered_columns(self.replicate_weights)
+        if self.rscales is not None:
+            if not isinstance(self.rscales, list | tuple) or not all(map(_is_number, self.rscales)):
+                raise InvalidInput(f"the sample has rscales = {self.rscales!r}", "a list of numbers")
+            vars(self)["rscales"] = tuple(map(float, self.rscales))
+        if self.rho is not None and not _is_number(self.rho):
+            raise InvalidInput(f"the sample has rho = {self.rho!r}", "a number from 0 to 1")
+
+    def to_dict(self) -> dict[str, Any]:
         """Return a JSON-able mapping of what is declared."""
-        return {name: value for name, value in vars(self).items() if value is not None}
+        declared = {name: value for name, value in vars(self).items() if value is not None}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in declared.items()}
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns that it names."""
+        one = (self.weight, self.strata, self.cluster, self.fpc)
+        return (*(name for name in one if name), *(self.replicate_weights or ()))
 
     def check(self, covariates: "Sequence[Covariate]") -> None:
         """Refuse columns that are not published."""
         declared = [covariate.name for covariate in covariates]
-        for use in ("weight", "strata", "cluster", "fpc"):
-            column = getattr(self, use)
+        uses = [(use, getattr(self, use)) for use in ("weight", "strata", "cluster", "fpc")]
+        uses += [("replicate_weights", column) for column in self.replicate_weights or ()]
+        for use, column in uses:
             if column is not None and column not in declared:
                 raise InvalidInput(
                     f"the sample has {use} = {column!r}, which is no covariate",
@@ -227,6 +264,35 @@ class Sample:
                 )
         if self.missing not in (None, "refuse", "drop"):
             raise InvalidInput(f"the sample has missing = {self.missing!r}", '"refuse" or "drop"')
+
+
+def numbered_columns(names: Any) -> tuple[str, ...]:
+    """Return names of columns, with ``"rw1..rw80"`` written out.
+
+    Examples
+    --------
+    >>> numbered_columns(["w", "rw08..rw10"])
+    ('w', 'rw08', 'rw09', 'rw10')
+    """
+    given = [names] if isinstance(names, str) else names
+    if not isinstance(given, list | tuple) or not all(isinstance(name, str) and name for name in given):
+        raise InvalidInput(f"replicate_weights = {names!r}", 'names of columns, such as ["rw1", "rw2"] or "rw1..rw80"')
+    found: list[str] = []
+    for name in given:
+        ends = re.fullmatch(r"(.*?)([0-9]+)\.\.(.*?)([0-9]+)", name)
+        if ends is None or ends[1] != ends[3]:
+            found.append(name)
+            continue
+        first, last = int(ends[2]), int(ends[4])
+        if not 0 <= last - first < _MOST_REPLICATES:
+            raise InvalidInput(f"{name!r}", f"a range of at most {_MOST_REPLICATES} columns, the smaller number first")
+        width = len(ends[2]) if ends[2].startswith("0") else 0
+        found += [f"{ends[1]}{number:0{width}d}" for number in range(first, last + 1)]
+    return tuple(found)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 SIMPLE_SAMPLE = Sample()  # people drawn one by one, all with the same chance

@@ -3,7 +3,7 @@
 import tomllib
 from collections.abc import Iterable, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from inspect import Parameter, signature
 from typing import Any
@@ -56,8 +56,15 @@ def parse_study(text: str, source: str) -> dict[str, Any]:
         "covariates": tuple(_covariate(name, place) for name, place in top.table("covariates", {}).tables()),
     }
     sample = top.table("sample", {})
-    sample.only("weight", "strata", "cluster", "fpc", "missing")
-    parsed["sample"] = Sample(**{key: sample.get(key, str) for key in sample.values})
+    sample.only(*(field.name for field in fields(Sample)))
+    words = ("weight", "strata", "cluster", "fpc", "missing", "replicate_method")
+    with _at(sample):
+        said = {key: sample.get(key, str) if key in words else value for key, value in sample.values.items()}
+        parsed["sample"] = Sample(**said)
+    # A hundred columns of weights need not be declared one by one: what they are is said by their use.
+    declared = {one.name for one in parsed["covariates"]}
+    more = [name for name in parsed["sample"].replicate_weights or () if name not in declared]
+    parsed["covariates"] += tuple(Covariate(name) for name in more)
     with _at(source):
         check_names(parsed["questions"], parsed["covariates"])
     with _at(sample):

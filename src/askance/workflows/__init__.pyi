@@ -16,7 +16,7 @@ from askance.workflows.regions import fit_regions as fit_regions
 from askance.workflows.remarks import collected_remarks as collected_remarks
 from askance.workflows.report_files import OpenReports as OpenReports
 from askance.workflows.report_files import check_there as check_there
-from askance.workflows.report_files import open_everything as open_everything
+from askance.workflows.report_files import open_columns as open_columns
 from askance.workflows.report_files import open_reports as open_reports
 from askance.workflows.surveys import SurveyRequest as SurveyRequest
 from askance.workflows.surveys import analyse_survey as analyse_survey

@@ -45,13 +45,7 @@ def analyse_answers(opened: OpenReports, engine: str | Engine = "local", command
         What makes the report again.
     """
     request, release, asked = opened.request, opened.release, opened.asked
-    formula, weight = request.formula, request.weight
-    sampled: dict[str, Any] = {
-        "weight": weight,
-        "strata": request.strata,
-        "cluster": request.cluster,
-        "fpc": request.fpc,
-    }
+    formula, weight, sampled = request.formula, request.weight, request.sampled
     checked_columns(release, [weight] if weight else [])
     attenuated = notes_on_hidden_covariates(opened)
     runs = engine_from(engine)

@@ -31,6 +31,8 @@ class FitRequest:
         and the weight are as the study declares them, if not given.
     missing : "refuse" or "drop", optional
         Whether rows that lack something are refused (the default) or left out, and counted.
+    replicate_weights, replicate_method, rho, rscales
+        Columns of replicate weights, and how these were made: instead of strata and clusters.
     unknowns : tuple of Formula
         What unknown numbers of the designs depend on, such as ``"cheaters ~ age"``; those without one are the same for
         everybody.
@@ -53,6 +55,10 @@ class FitRequest:
     cluster: str | None = None
     fpc: str | None = None
     missing: str | None = None
+    replicate_weights: tuple[str, ...] | None = None
+    replicate_method: str | None = None
+    rho: float | None = None
+    rscales: tuple[float, ...] | None = None
     unknowns: tuple[Formula, ...] = ()
     method: str = "marginal"
     ridge: str | float = "auto"
@@ -86,7 +92,15 @@ class FitRequest:
         right = () if self.formula is None else self.formula.columns
         unknown = [column for formula in self.unknowns for column in formula.columns]
         sample = [name for name in (self.weight, self.strata, self.cluster, self.fpc) if name]
-        return tuple(dict.fromkeys([*right, *unknown, *sample]))
+        return tuple(dict.fromkeys([*right, *unknown, *sample, *(self.replicate_weights or ())]))
+
+    @property
+    def sampled(self) -> dict[str, Any]:
+        """How people came into the sample, as estimators are told."""
+        names = ("weight", "strata", "cluster", "fpc", "rho", "rscales")
+        method, columns = self.replicate_method or "jk1", self.replicate_weights or ()
+        said = {"replicate_weights": columns, "replicate_method": method}
+        return {name: getattr(self, name) for name in names} | said
 
     def needed(self, asked: Question) -> tuple[str, ...]:
         """All columns that a row must have: those of the question too."""
@@ -95,7 +109,8 @@ class FitRequest:
 
     def of_sample(self, sample: Sample) -> "FitRequest":
         """Return the request with what a study says about the sample where it says nothing itself."""
-        said: dict[str, Any] = {name: value for name, value in sample.to_dict().items() if getattr(self, name) is None}
+        declared = vars(sample).items()
+        said: dict[str, Any] = {name: value for name, value in declared if value and getattr(self, name) is None}
         asked = replace(self, **said) if said else self
         # An empty name says that there is no such column, whatever the study says.
         named: dict[str, Any] = {name: getattr(asked, name) or None for name in ("weight", "strata", "cluster", "fpc")}

@@ -1,6 +1,6 @@
 """Files of reports: a release is opened; a table of reports and a study make a release in memory."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from askance.channels.guarantee import Guarantee
 from askance.errors import InvalidInput
 from askance.files.location import Location, StrPath
 from askance.releases.complete_rows import MissingValues, complete_release, complete_table
-from askance.releases.declarations import Sample
+from askance.releases.declarations import Covariate, Sample
 from askance.releases.header import Header, Question
 from askance.releases.reading import open_release
 from askance.releases.release import Release
@@ -55,8 +55,12 @@ class OpenReports:
         """Return what every report about the question says."""
         header, asked, request = self.release.header, self.asked, self.request
         first = [said] if (said := self.missing.sentence() if self.missing else "") else []
-        if (request.strata or request.cluster or request.fpc) and (asked.hides_numbers or asked.hides_features):
-            first.append("Strata, clusters and fpc are for answers out of a list: standard errors here ignore them.")
+        drawn = request.strata or request.cluster or request.fpc or request.replicate_weights
+        if drawn and (asked.hides_numbers or asked.hides_features):
+            first.append(
+                "Strata, clusters, fpc and replicate weights are for answers out of a list: standard errors here "
+                "ignore them."
+            )
         return {
             "study": header.study,
             "title": header.title,
@@ -93,18 +97,39 @@ def open_reports(data: StrPath, study: Study | None, request: FitRequest) -> Ope
     return _collected(opened, study.header(), request)
 
 
-def open_everything(data: StrPath, study: Study | None) -> Release:
-    """Open a release; of a table of reports that a study describes, make one with all columns that it declares."""
+def open_columns(
+    data: StrPath, study: Study | None, wanted: Callable[[Header], tuple[Sequence[str], bool]]
+) -> tuple[Release, MissingValues | None]:
+    """Open a release; of a table of reports that a study describes, make one with some of the columns it declares.
+
+    Parameters
+    ----------
+    data : path or address
+    study : Study, optional
+    wanted : function of a header
+        Which columns, and whether rows that lack one of them are left out. They are then counted.
+    """
     check_there(data)
     if Location.of(data).is_address or open_data(Path(data)).is_release:
-        return _of_study(open_release(data, Release), study)
+        release = _of_study(open_release(data, Release), study)
+        columns, drop = wanted(release.header)
+        return complete_release(release, columns) if drop else (release, None)
     if study is None:
         raise InvalidInput(
             f"{data} is not a release, so it does not say how its reports came about",
             "--study study.toml, the file that says so",
         )
     header = study.header()
-    return Release.from_table(open_data(Path(data)).read(header.schema.names), header)
+    columns, drop = wanted(header)
+    questions = tuple(question for question in header.questions if question.name in columns)
+    covariates = tuple(covariate for covariate in header.covariates if covariate.name in columns)
+    header = replace(header, questions=questions, covariates=covariates, sample=Sample())
+    table, missing = open_data(Path(data)).read(header.schema.names), None
+    if drop:
+        labels = {one.name: one.report_labels for one in questions if not one.hides_numbers}
+        labels |= {one.name: one.levels or () for one in covariates}
+        table, missing = complete_table(table, columns, labels)
+    return Release.from_table(table, header), missing
 
 
 def check_there(data: StrPath) -> None:
@@ -158,6 +183,8 @@ def _narrowed(header: Header, question: Question, request: FitRequest, found: Se
     own = {question.name, question.design_column} - declared.keys()  # they are there anyway
     needed = [name for name in request.columns if name not in own]
     for name in needed:
+        if name not in declared and name in found and name in (request.replicate_weights or ()):
+            declared[name] = Covariate(name)  # its use says what it is
         if name not in declared:
             known = f"covariates among {', '.join(declared)}" if declared else "no covariates: there are none"
             raise InvalidInput(

@@ -1,6 +1,7 @@
 """From a release or a table to a survey model: lists of items, joint tables, hidden predictors, links and groups."""
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,12 @@ from askance.learning.surveys.answer_regression import AnswerRegression
 from askance.learning.surveys.hidden_predictor import HiddenPredictor
 from askance.learning.surveys.joint_table import JointTable
 from askance.learning.surveys.list_experiment import ListExperiment
+from askance.releases.declarations import Sample
+from askance.releases.header import Header
 from askance.releases.study import Study
 from askance.workflows.fit_result import FitResult, model_result
 from askance.workflows.remarks import collected_remarks
-from askance.workflows.report_files import open_everything
+from askance.workflows.report_files import open_columns
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,8 @@ class SurveyRequest:
     link, groups : str, optional
         Of a regression of hidden answers: another link, and a column of groups with random intercepts.
     weight : str, optional
+    missing : "refuse" or "drop", optional
+        Both as the study declares them, if not given.
     level : float
     """
 
@@ -47,7 +52,25 @@ class SurveyRequest:
     link: str | None = None
     groups: str | None = None
     weight: str | None = None
+    missing: str | None = None
     level: float = 0.95
+
+    def of_sample(self, sample: Sample) -> "SurveyRequest":
+        """Return the request with the weight and the way with missing values that a study declares."""
+        weight = sample.weight if self.weight is None else self.weight
+        return replace(self, weight=weight or None, missing=self.missing or sample.missing)
+
+    def columns(self, header: Header) -> tuple[str, ...]:
+        """The columns of a study that the fit reads, those of designs among them."""
+        named = {self.treatment, self.direct, self.question, self.groups, self.weight, *self.joint}
+        if self.formula is not None:
+            words = re.findall(r"`([^`]+)`|([\w.]+)", self.formula)
+            named |= {quoted or plain for quoted, plain in words}
+        elif not self.joint and self.question is None:
+            named |= {question.name for question in header.questions}
+        questions = [one for one in header.questions if one.name in named] or list(header.questions)
+        named |= {name for one in questions for name in (one.name, one.design_column)}
+        return tuple(name for name in header.schema.names if name in named)
 
     def fit(self, release: Any) -> Any:
         """Return the fitted model."""
@@ -71,6 +94,20 @@ class SurveyRequest:
         return HiddenPredictor(family=self.family).fit_release(release, formula=self.formula, weight=self.weight)
 
 
+def _passed_over(sample: Sample) -> list[str]:
+    """What the study says about the sample and these models do not use."""
+    given: dict[str, Any] = {"strata": sample.strata, "cluster": sample.cluster, "fpc": sample.fpc}
+    given["replicate weights"] = sample.replicate_weights
+    names = [name for name, value in given.items() if value]
+    if not names:
+        return []
+    return [
+        f"The study's {', '.join(names)} are not used by this model: its errors are those of people drawn one by one, "
+        "and too small where people of one cluster are alike. A single question with --formula uses them; --groups "
+        "gives clusters intercepts of their own."
+    ]
+
+
 def analyse_survey(data: StrPath, study: Path | None, request: SurveyRequest, command: str = "") -> FitResult:
     """Fit a survey model to a release, or to a table of reports that a study describes.
 
@@ -83,9 +120,19 @@ def analyse_survey(data: StrPath, study: Path | None, request: SurveyRequest, co
     command : str
         What makes the report again.
     """
-    release = open_everything(data, None if study is None else Study.read(study))
+    samples: list[Sample] = []
+
+    def wanted(header: Header) -> tuple[tuple[str, ...], bool]:
+        samples.append(header.sample)
+        asked = request.of_sample(header.sample)
+        return asked.columns(header), asked.missing == "drop"
+
+    release, missing = open_columns(data, None if study is None else Study.read(study), wanted)
+    (sample,) = samples
     with collected_remarks() as remarks:
-        model = request.fit(release)
+        model = request.of_sample(sample).fit(release)
+    lacking = missing.sentence() if missing is not None else ""
+    remarks[:0] = [*([lacking] if lacking else []), *_passed_over(sample)]
     summary = model.summary(request.level)
     account = {
         "model": type(model).__name__,
