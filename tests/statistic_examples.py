@@ -21,6 +21,7 @@ from askance.learning.records.record_sums import (
 from askance.learning.totals.even_risk import EvenRisk
 from askance.learning.totals.user_losses import as_loss
 from askance.statistics.base import Records
+from askance.statistics.device_noise import DeviceNoise
 from askance.statistics.features import FeatureMoments
 from askance.statistics.frequencies import ReportFrequencies
 from askance.statistics.grouped_joint_scores import GroupedJointScores
@@ -150,6 +151,7 @@ EXAMPLES = {
     "moment scores by unit": (grouped_score("moments", True), some_units),
     "information with unknown numbers by unit": (GroupedJointScores(joint_score(), ((0, 2), (2, 4)), 3), some_units),
     "scores with unknown numbers by unit": (GroupedJointScores(joint_score(), ((0, 4),), 3, True), some_units),
+    "noise of the device": (DeviceNoise(joint_score(), ((0, 2), (2, 4)), np.array([0.2, 0.5, 1.0])), some_units),
     "values": (values_at(score("marginal")), some_records),
     "sampling units": (UnitCounts("school", None, "age"), some_drawn_schools),
     "levels": (ColumnLevels(("school", "age"), 3), some_schools),

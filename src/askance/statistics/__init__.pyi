@@ -2,6 +2,7 @@ from askance.statistics.base import Records as Records
 from askance.statistics.base import Statistic as Statistic
 from askance.statistics.base import add_fields as add_fields
 from askance.statistics.base import merged as merged
+from askance.statistics.device_noise import DeviceNoise as DeviceNoise
 from askance.statistics.features import FeatureMoments as FeatureMoments
 from askance.statistics.frequencies import ReportCounts as ReportCounts
 from askance.statistics.frequencies import ReportFrequencies as ReportFrequencies

@@ -6,7 +6,7 @@ import numpy as np
 
 from askance.arrays import Codes, Floats
 from askance.statistics.base import Records, add_fields
-from askance.statistics.grouped_scores import GroupSums
+from askance.statistics.grouped_scores import GroupSums, no_sums
 from askance.statistics.joint_score import JointScore
 from askance.statistics.row_blocks import blocks
 
@@ -15,8 +15,8 @@ from askance.statistics.row_blocks import blocks
 class GroupedJointScores:
     """Sum the scores of a :class:`JointScore`, and their expected information or outer products, by unit.
 
-    Where there are several units, the records have the number of theirs as their last feature, which no column of the
-    model is.
+    The records have the number of their unit as their last feature, which no column of the model is; without units, all
+    are summed together.
 
     Parameters
     ----------
@@ -30,13 +30,11 @@ class GroupedJointScores:
 
     score: JointScore
     designs: tuple[tuple[int, int], ...]
-    units: int = 1
+    units: int = 0
     outer: bool = False
 
     def empty(self) -> GroupSums:
-        size = self.score.size
-        sums = np.zeros((self.units, size)), np.zeros((self.units, size, size))
-        return GroupSums(np.zeros(self.units), np.zeros(self.units), *sums)
+        return no_sums(max(self.units, 1), self.score.size)
 
     def merge(self, first: GroupSums, second: GroupSums) -> GroupSums:
         return add_fields(first, second)
@@ -44,7 +42,7 @@ class GroupedJointScores:
     def observe(self, records: Records) -> GroupSums:
         total = self.empty()
         for block in blocks(records):
-            numbers = block.features[:, -1] if self.units > 1 else np.zeros(len(block))
+            numbers = block.features[:, -1] if self.units else np.zeros(len(block))
             units = numbers.astype(np.int64)
             weights = np.ones(len(block)) if block.weights is None else block.weights
             scores = self.score.record_scores(block)

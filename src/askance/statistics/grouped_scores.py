@@ -24,6 +24,11 @@ class GroupSums(NamedTuple):
     second: Floats  # G x P x P: weighted expected information, or outer products of the weighted scores
 
 
+def no_sums(units: int, size: int) -> GroupSums:
+    """Sums over no records."""
+    return GroupSums(np.zeros(units), np.zeros(units), np.zeros((units, size)), np.zeros((units, size, size)))
+
+
 class GroupCounts(NamedTuple):
     """Sums over the records of each of G units, by report code."""
 
@@ -67,7 +72,7 @@ class GroupedScores:
     designs : tuple of (start, stop)
         The rows of the table that belong to each design.
     units : int
-        How many; with one, records come without its number.
+        How many; 0 for all records together, which then come without the number of a unit.
     outer : bool
         Sum outer products of scores instead of information.
     """
@@ -78,13 +83,11 @@ class GroupedScores:
     intercept: bool
     centre: Floats | None
     designs: tuple[tuple[int, int], ...]
-    units: int = 1
+    units: int = 0
     outer: bool = False
 
     def empty(self) -> GroupSums:
-        size = self.theta.size
-        sums = np.zeros((self.units, size)), np.zeros((self.units, size, size))
-        return GroupSums(np.zeros(self.units), np.zeros(self.units), *sums)
+        return no_sums(max(self.units, 1), self.theta.size)
 
     def merge(self, first: GroupSums, second: GroupSums) -> GroupSums:
         return add_fields(first, second)
@@ -92,7 +95,7 @@ class GroupedScores:
     def observe(self, records: Records) -> GroupSums:
         total = self.empty()
         for block in blocks(records):
-            numbered = self.units > 1
+            numbered = self.units > 0
             units = block.features[:, -1].astype(np.int64) if numbered else np.zeros(len(block), np.int64)
             features = np.ascontiguousarray(block.features[:, :-1]) if numbered else block.features
             rows = with_intercept(features, self.intercept, self.centre)

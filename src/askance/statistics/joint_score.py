@@ -80,6 +80,13 @@ class JointScore:
         weights = np.ones(len(records)) if records.weights is None else records.weights
         return np.hstack([(weights * s)[:, None] * rows for s, rows in zip(score, predictors, strict=True)])
 
+    def record_laws(self, records: Records) -> tuple[Floats, Floats]:
+        """Return the probability of each record's report given each class, and that of the classes; n x K both."""
+        predictors, free = self._predictors(records), len(self.theta)
+        logits = np.column_stack([rows @ t for rows, t in zip(predictors[:free], self.theta, strict=True)])
+        psi = [expit(rows @ gamma) for rows, gamma in zip(predictors[free:], self.gammas, strict=True)]
+        return self._law([(1 - value, value) for value in psi], records.codes), posterior(logits).probabilities
+
     def record_likelihoods(self, records: Records) -> Floats:
         """Return the probability of each record's report."""
         log_likelihood, _, _ = self._differentiate(self._predictors(records), records.codes)

@@ -204,7 +204,9 @@ class Prevalence(Estimator):
             seen = counts if likelihood is not None else with_unseen(counts)
             self.covariance_ = influence.covariance(seen, weighted or likelihood is None)
         else:
-            self.covariance_, self.degrees_, self.design_effects_ = sampled_shares(influence, counts, sample, engine)
+            self.covariance_, self.degrees_, self.design_effects_ = sampled_shares(
+                influence, counts, sample, engine, channel, self.proportions_
+            )
             self.sample_ = sample.describe()
             # Unequal weights are known to the test of the design: what is left is due to the clusters.
             unequal = counts.rows * counts.squared_weight.sum() / counts.weight.sum() ** 2

@@ -5,8 +5,10 @@ from typing import NamedTuple
 import numpy as np
 
 from askance.arrays import Floats
+from askance.channels.base import LabelChannel
 from askance.engines.base import Engine
 from askance.learning.answers.cluster_covariance import ClusterSpread, stratum_meat
+from askance.learning.answers.compliance import designs_of
 from askance.learning.answers.sampling_design import SampledUnits
 from askance.statistics.frequencies import ReportCounts
 from askance.statistics.grouped_scores import GroupedReports, GroupSums
@@ -62,7 +64,28 @@ def with_unseen(counts: ReportCounts) -> ReportCounts:
     )
 
 
-def sampled_shares(influence: Influence, counts: ReportCounts, sample: SampledUnits, engine: Engine) -> SharesSpread:
+def _device_noise(scores: Floats, heft: Floats, channel: LabelChannel, proportions: Floats) -> Floats:
+    """The variance of the scores given the truth, which a share of the population in the sample does not reduce.
+
+    ``heft`` is how much each report counts: its squared weights, times the share of its population.
+    """
+    noise = np.zeros((scores.shape[1], scores.shape[1]))
+    for _, _, rows in designs_of(channel):
+        matrix, own = channel.matrix[rows], scores[rows]
+        given = matrix.T @ own
+        here = (own * (matrix @ proportions)[:, None]).T @ own - (given * proportions[:, None]).T @ given
+        noise += heft[rows].sum() * here
+    return noise
+
+
+def sampled_shares(
+    influence: Influence,
+    counts: ReportCounts,
+    sample: SampledUnits,
+    engine: Engine,
+    channel: LabelChannel,
+    proportions: Floats,
+) -> SharesSpread:
     """Return the spread of proportions in a stratified or clustered sample."""
     scores, change = influence
     grouped = engine.reduce(GroupedReports(len(scores), sample.units), sample.source)
@@ -81,6 +104,7 @@ def sampled_shares(influence: Influence, counts: ReportCounts, sample: SampledUn
     else:
         outer = np.einsum("go,oa,ob->gab", grouped.squared_weight, scores, scores)
         meat = stratum_meat(GroupSums(grouped.rows, grouped.weight.sum(axis=1), summed, outer), sample.fraction)
+    meat = meat + _device_noise(scores, grouped.squared_weight.T @ sample.fraction, channel, proportions)
     covariance = change @ meat @ change.T
     effects = np.diag(covariance) / np.maximum(np.diag(simple), np.finfo(float).tiny)
     return SharesSpread(covariance, degrees, tuple(effects.tolist()))

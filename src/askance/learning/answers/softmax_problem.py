@@ -9,6 +9,7 @@ from askance.arrays import Flags, Floats
 from askance.channels.base import LabelChannel
 from askance.engines.base import Engine
 from askance.engines.sources import RecordSource
+from askance.errors import InvalidInput
 from askance.learning.answers.cluster_covariance import ClusterSpread, stratum_meat
 from askance.learning.answers.compliance import designs_of
 from askance.learning.answers.feature_geometry import Geometry
@@ -17,8 +18,10 @@ from askance.learning.answers.sampling_design import SampledUnits
 from askance.learning.face.linear_parameters import parameter_names
 from askance.solvers.newton import Local
 from askance.solvers.softmax import symmetric
+from askance.statistics.device_noise import DeviceNoise
 from askance.statistics.frequencies import ReportCounts
 from askance.statistics.grouped_scores import GroupedScores
+from askance.statistics.joint_score import JointScore
 from askance.statistics.softmax_score import Method, ScoreSums, SoftmaxScore
 
 
@@ -112,17 +115,31 @@ class SoftmaxTask:
             return outer - share * np.outer(sums.gradient, sums.gradient), None
         sample = self.sample
         grouped = self.engine.reduce(self._by_unit(theta, sample.units, not sample.clustered), sample.source)
+        noise = self._device_noise(theta, sample)
         if not sample.clustered:
-            return stratum_meat(grouped, sample.fraction), None
+            return stratum_meat(grouped, sample.fraction) + noise, None
         spread = ClusterSpread.of(grouped, sample.strata, sample.fraction)
-        return spread.meat(about_mean), spread
+        return spread.meat(about_mean) + noise, spread
+
+    def _device_noise(self, theta: Floats, sample: SampledUnits) -> Floats:
+        """What the sample's share of its population does not reduce."""
+        problem, centre = self.problem, self.geometry.centre
+        if not sample.fraction.any():
+            return np.zeros((theta.size, theta.size))
+        if problem.method == "moments":
+            raise InvalidInput("fpc with method='moments'", "method='marginal', or no fpc")
+        columns = np.arange(len(problem.feature_names))
+        centre = np.zeros(len(columns)) if centre is None else centre
+        score = JointScore(theta, (), problem.channel.matrix, columns, (), problem.intercept, centre)
+        designs = tuple((rows.start, rows.stop) for _, _, rows in designs_of(problem.channel))
+        return self.engine.reduce(DeviceNoise(score, designs, sample.fraction), sample.source)
 
     def expected_information(self, theta: Floats) -> Floats:
         """The information that reports have on average at these parameters: positive, also far from the maximum."""
         information: Floats = self.engine.reduce(self._by_unit(theta), self.source).second[0]
         return information
 
-    def _by_unit(self, theta: Floats, units: int = 1, outer: bool = False) -> GroupedScores:
+    def _by_unit(self, theta: Floats, units: int = 0, outer: bool = False) -> GroupedScores:
         problem, geometry = self.problem, self.geometry
         designs = tuple((rows.start, rows.stop) for _, _, rows in designs_of(problem.channel))
         table = self.table(problem.method)

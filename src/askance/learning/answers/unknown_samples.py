@@ -15,6 +15,7 @@ from askance.learning.answers.sampling_design import SampledUnits
 from askance.learning.answers.unknown_objective import JointModel, Penalties, objective
 from askance.learning.answers.unknown_problem import counted_model
 from askance.solvers.damped_newton import climb
+from askance.statistics.device_noise import DeviceNoise
 from askance.statistics.frequencies import ReportFrequencies
 from askance.statistics.grouped_joint_scores import GroupedJointScores
 
@@ -61,10 +62,14 @@ class UnknownSample:
         # Information counts a weight once, outer products of scores count it twice.
         power = model.unit if self.units.clustered else model.unit**2
         sums = sums._replace(score=model.unit * model.scaling * sums.score, second=power * square * sums.second)
+        noise = np.zeros_like(square)
+        if self.units.fraction.any():  # a coin is none of the population
+            noise = self.engine.reduce(DeviceNoise(score, self._designs, self.units.fraction), self.units.source)
+            noise = model.unit**2 * square * noise
         if not self.units.clustered:
-            return stratum_meat(sums, self.units.fraction), None
+            return stratum_meat(sums, self.units.fraction) + noise, None
         spread = ClusterSpread.of(sums, self.units.strata, self.units.fraction)
-        return spread.meat(), spread
+        return spread.meat() + noise, spread
 
     def expected_information(self, model: JointModel, standardised: Floats) -> Floats:
         """The expected information of all records, in the model's units."""
