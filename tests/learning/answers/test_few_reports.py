@@ -51,8 +51,8 @@ def test_what_clusters_cannot_tell_has_no_error():
     with pytest.warns(ask.AskanceWarning, match="not enough clusters"):
         model = ask.IndirectClassifier(FORCED).fit(np.eye(4)[cluster][:, 1:], reports, cluster=cluster)
     assert np.isnan(model.standard_errors_).all()
-    with pytest.warns(ask.AskanceWarning, match="tell little about the errors"):
-        ask.IndirectClassifier(FORCED).fit(rng.normal(size=(600, 1)), reports, cluster=cluster % 2)
+    two = ask.IndirectClassifier(FORCED).fit(rng.normal(size=(600, 1)), reports, cluster=cluster % 2)
+    assert "tell little about the errors" in " ".join(two.notes_)
 
 
 def quietly(fit, *data, **options):

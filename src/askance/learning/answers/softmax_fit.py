@@ -145,14 +145,14 @@ class _Fitting:
                 f"There are not enough clusters for what differs between them: {listed(frozen, 5)} follow from the "
                 "clusters' own means, with nothing left to measure their errors by. They have none."
             )
+        for note in said:
+            warnings.warn(note, AskanceWarning, stacklevel=7)
         few = [name for name, degrees in zip(names, fit.degrees, strict=False) if degrees < _FEW_DEGREES]
-        if few and not frozen:
+        if few and not frozen:  # intervals are as wide as that asks for: nothing to be warned of
             said.append(
                 f"Clusters tell little about the errors of {listed(few, 5)} (fewer than {_FEW_DEGREES:g} degrees of "
                 "freedom): intervals are wide, and as good as the clusters are alike in size."
             )
-        for note in said:
-            warnings.warn(note, AskanceWarning, stacklevel=7)
         return said
 
     def _solution(self) -> tuple[Solution, PenaltyKind, list[str]]:
