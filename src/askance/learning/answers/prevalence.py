@@ -224,7 +224,7 @@ class Prevalence(Estimator):
         self.n_reports_ = counts.rows
         self.score_: tuple[float, ...] = ()
         if sample is None and replicates is None:
-            self.score_ = report_share(channel, counts, self.proportions_, self.method)
+            self.score_ = report_share(channel, counts, self.method)
         self.design_test_ = DesignTest.of(channel, counts, effect)
         self.notes_: tuple[str, ...] = unequal_weights(counts)
         if self.design_test_.alert:

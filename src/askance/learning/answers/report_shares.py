@@ -7,11 +7,10 @@ from askance.channels.base import LabelChannel
 from askance.statistics.frequencies import ReportCounts
 
 _FEW = 10.0  # reports of the rarer kind below which an estimate plus and minus its errors covers too little
-_BORDER = 1e-9  # a proportion below is at the border, where it is no normal estimate
 _UNEQUAL = 0.1  # a sample whose weights leave so little of it is decided by a few of its reports
 
 
-def report_share(channel: LabelChannel, counts: ReportCounts, proportions: Floats, method: str) -> tuple[float, ...]:
+def report_share(channel: LabelChannel, counts: ReportCounts, method: str) -> tuple[float, ...]:
     """Return what a score interval is made of, or nothing where Wald's will do.
 
     Returns
@@ -24,7 +23,7 @@ def report_share(channel: LabelChannel, counts: ReportCounts, proportions: Float
     total = float(counts.weight.sum())
     size = total**2 / float(counts.squared_weight.sum())
     share = float(counts.weight[1]) / total
-    if min(share, 1 - share) * size >= _FEW and proportions.min() > _BORDER:
+    if min(share, 1 - share) * size >= _FEW:
         return ()
     low, high = channel.matrix[1].tolist()
     return share, size, low, high
@@ -33,8 +32,8 @@ def report_share(channel: LabelChannel, counts: ReportCounts, proportions: Float
 def score_interval(of: tuple[float, ...], wald: Floats, level: float) -> Floats:
     """Return intervals of both proportions by inverting the score test of the report's share (Wilson 1927).
 
-    At the border that may leave nothing, since fewer reports came than chance alone gives; then Wald's end about the
-    border, which is wider, is kept.
+    At the border that may leave little or nothing, since fewer reports came than chance alone gives; there Wald's end
+    about the border is kept if it is wider.
     """
     from scipy.special import ndtri
 
@@ -45,9 +44,9 @@ def score_interval(of: tuple[float, ...], wald: Floats, level: float) -> Floats:
     ends = (np.array([centre - reach, centre + reach]) - low) / (high - low)
     lower, upper = np.clip(np.sort(ends), 0.0, 1.0).tolist()
     if lower <= 0:
-        upper = max(upper, float(wald[1, 1])) if upper <= 0 else upper
+        upper = max(upper, float(wald[1, 1]))
     if upper >= 1:
-        lower = min(lower, float(wald[1, 0])) if lower >= 1 else lower
+        lower = min(lower, float(wald[1, 0]))
     return np.array([[1 - upper, 1 - lower], [lower, upper]])
 
 
