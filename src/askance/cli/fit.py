@@ -348,9 +348,11 @@ def _fit_reports(
 
 
 def _replicates(columns: str) -> tuple[str, ...]:
-    from askance.releases.declarations import numbered_columns
+    from askance.releases.declarations import Sample
 
-    return numbered_columns(between_commas(columns, "--replicate-weights")) if columns else ()
+    # An empty text says that there are none, whatever the study says.
+    given = Sample(replicate_weights=between_commas(columns, "--replicate-weights")) if columns else Sample()
+    return tuple(given.replicate_weights or ())
 
 
 def _numbers(text: str | None, option: str) -> tuple[float, ...] | None:
