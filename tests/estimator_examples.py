@@ -108,6 +108,17 @@ def ratio_estimator():
 
 
 @cache
+def ecological_inference():
+    rng = np.random.default_rng(0)
+    rows = rng.integers(40, 400, (30, 2))
+    tables = np.stack([rng.binomial(rows, [0.2, 0.7]), np.zeros_like(rows)], axis=2)
+    tables[:, :, 1] = rows - tables[:, :, 0]
+    release = ask.release_counts(tables.sum(axis=1), epsilon=EPSILON, classes=(0, 1))
+    fitted = ask.EcologicalInference(row_names=["town", "land"], random_state=0).fit(rows, release)
+    return Example(fitted, release, {"row_counts": rows}, truth=(tables.sum(axis=0),))
+
+
+@cache
 def spread_classifier():
     from askance.releases import Header, Question
 
@@ -184,6 +195,7 @@ def list_experiment():
 EXAMPLES = {
     "AnswerRegression": answer_regression,
     "CountTagger": count_tagger,
+    "EcologicalInference": ecological_inference,
     "HiddenPredictor": hidden_predictor,
     "IndirectClassifier": indirect_classifier,
     "IndirectRegressor": indirect_regressor,

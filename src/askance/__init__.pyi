@@ -40,6 +40,7 @@ from askance.learning.answers.indirect_classifier import IndirectClassifier as I
 from askance.learning.answers.prevalence import Prevalence as Prevalence
 from askance.learning.bags.proportion_classifier import ProportionClassifier as ProportionClassifier
 from askance.learning.counting.count_tagger import CountTagger as CountTagger
+from askance.learning.ecology.ecological_inference import EcologicalInference as EcologicalInference
 from askance.learning.face.saving import load_model as load_model
 from askance.learning.numbers.indirect_regressor import IndirectRegressor as IndirectRegressor
 from askance.learning.ratios.ratio_estimator import RatioEstimator as RatioEstimator

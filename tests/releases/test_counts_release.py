@@ -510,6 +510,16 @@ def test_noise_is_never_seeded():
     np.testing.assert_array_equal(one, other)
 
 
+def test_the_golden_file_of_version_3_is_read_for_ever():
+    path = GOLDEN.with_name("counts-v3-within.json")
+    golden = ask.read_release(path)
+    assert golden.to_dict() == json.loads(path.read_text())
+    assert [each.groups for each in golden.within] == [("coast", "hills"), ("all",)]
+    assert (
+        golden.within[0].by_group(golden.within[0].counts)["coast"].tolist() == golden.counts[:2].sum(axis=0).tolist()
+    )
+
+
 if __name__ == "__main__":  # read the difference before keeping it
     made = simulate_counts_release(
         {"north": [50, 150, 800], "south": [300, 300, 400]}, "0.5", mechanism="discrete-laplace",

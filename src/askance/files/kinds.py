@@ -77,6 +77,8 @@ SVG = FileKind("a picture (SVG)", rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!DOCTYPE svg[^>]
 PDF = FileKind("a document (PDF)", rb"%PDF-")
 PICTURES = {".png": PNG, ".svg": SVG, ".pdf": PDF}
 PREDICTIONS = FileKind("predictions of askance", rb"(?:id,)?predicted(?:,\"?probability of [^\n]*)?\r?\n")
+CROSSTAB = FileKind("a cross-table of askance", rb"row,column,people,share,low,high\r?\n")
+UNIT_TABLES = FileKind("cross-tables of units of askance", rb"unit,row,column,people,std_error\r?\n")
 RATIOS = FileKind("class ratios of askance", rb"group,rows,class,ratio,low,high,shift_p\r?\n")
 TAGGED = {
     "conllu": FileKind("tagged sentences (CoNLL-U)", rb"1\t[^\t\n]+\t_\t_\t[^\t\n]+(?:\t_){5}\r?\n"),

@@ -87,7 +87,7 @@ class CountsRelease(JsonRelease):
     FORMAT = "askance-counts"
     VERSION = 3
     WHAT = "a release of counts"
-    FOR = "Counts are for RatioEstimator and ProportionClassifier."
+    FOR = "Counts are for RatioEstimator, ProportionClassifier and EcologicalInference."
 
     classes: tuple[Label, ...]
     bags: tuple[Label, ...]

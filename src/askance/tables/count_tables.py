@@ -39,8 +39,12 @@ class CountTable:
         return totals
 
 
-def read_counts(counts: Any, classes: Sequence[Any] | None = None, bags: Sequence[Any] | None = None) -> CountTable:
+def read_counts(
+    counts: Any, classes: Sequence[Any] | None = None, bags: Sequence[Any] | None = None, *, empty: bool = False
+) -> CountTable:
     """Check counts, whatever they come as: a vector, a table, a frame, or a mapping by bag.
+
+    Bags of nobody are refused, unless they may be empty.
 
     Examples
     --------
@@ -64,9 +68,9 @@ def read_counts(counts: Any, classes: Sequence[Any] | None = None, bags: Sequenc
     numbered = bags is None and not own_bags
     labels = tuple(range(len(table))) if numbered else bag_names(bags if bags is not None else own_bags, len(table))
     _check_that_names_can_be_written([*names] if numbered else [*names, *labels])
-    for empty in np.flatnonzero(~table.any(axis=1)):
+    for nobody in [] if empty else np.flatnonzero(~table.any(axis=1)):
         raise InvalidInput(
-            f"nobody in bag {labels[empty]!r}", "at least one person in every bag", "Leave empty bags out."
+            f"nobody in bag {labels[nobody]!r}", "at least one person in every bag", "Leave empty bags out."
         )
     return CountTable(table, names, labels)
 

@@ -24,6 +24,7 @@ VERSION = 1
 ESTIMATORS = {
     "AnswerRegression": "askance.learning.surveys.answer_regression",
     "CountTagger": "askance.learning.counting.count_tagger",
+    "EcologicalInference": "askance.learning.ecology.ecological_inference",
     "HiddenPredictor": "askance.learning.surveys.hidden_predictor",
     "IndirectClassifier": "askance.learning.answers.indirect_classifier",
     "IndirectRegressor": "askance.learning.numbers.indirect_regressor",

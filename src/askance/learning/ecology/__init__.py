@@ -1,0 +1,5 @@
+"""Cross-tables from the margins of units: ecological inference."""
+
+from askance.lazy import public_names
+
+__getattr__, __dir__, __all__ = public_names(__name__)

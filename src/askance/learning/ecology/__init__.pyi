@@ -1,0 +1,1 @@
+from askance.learning.ecology.ecological_inference import EcologicalInference as EcologicalInference

@@ -1,0 +1,150 @@
+"""Cross-tables from the margins of units: the most probable parameters, and draws of the tables about them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from askance.arrays import Floats
+from askance.learning.ecology.table_likelihood import TableLikelihood, UnitShares
+from askance.learning.ecology.unit_tables import choice_noise, conditioned, raked
+
+# How much the shares of a row may change with what the unit is made of: not at all, a little, more. The data say badly
+# which of these holds, so that each has a third of the draws, and their difference is part of the intervals.
+SPREADS = (0.0, 0.1, 0.25)
+COMPONENTS = 4  # principal components of the rows; those beyond vary little
+DRAWS = 100  # of each spread
+# The gain in likelihood of shares that change, beyond what as many numbers gain by chance, in its deviations; and by how
+# much intervals are widened from there on. In 36 simulated countries (seed 7), nominal 95% intervals covered .947 below
+# 2, .85 from 2 to 8 and .78 beyond; widened .97 and .95. Without any change, one country of ten was above 2.
+WIDENED = ((8.0, 2.0), (2.0, 1.5))
+_ROUNDS_OF_DRAWS = (
+    12  # of raking: margins are then right to some thousandths, and the sum of all units is raked to the end
+)
+_MEMORY = 4_000_000  # numbers in one array of draws
+_MOST_STEPS = 500
+_RIDGE = 1e-6  # on directions that change no share
+
+
+@dataclass(frozen=True, eq=False)
+class TableFit:
+    """Cross-tables of all units together and of each.
+
+    Parameters
+    ----------
+    draws : array, draws x R x K
+        Numbers of people, all units together.
+    units : array, units x R x K
+        The expected number of people.
+    unit_errors : array, units x R x K
+        Their standard errors.
+    expected : array, units x K
+        The column shares that the rows of each unit alone make likely.
+    gain : float
+        Twice the log-likelihood that the largest spread gains over none.
+    effective : float
+        How many numbers that spread learned from the units.
+    agreement : array, R
+        How much people of one row in one unit agree beyond their shares.
+    converged : bool
+    """
+
+    draws: Floats
+    units: Floats
+    unit_errors: Floats
+    expected: Floats
+    gain: float
+    effective: float
+    agreement: Floats
+    converged: bool
+
+    @property
+    def change(self) -> float:
+        """By how many deviations shares that change with the unit explain more than chance would."""
+        return (self.gain - self.effective) / float(np.sqrt(2 * max(self.effective, 1.0)))
+
+    @property
+    def widened(self) -> float:
+        """By how much intervals are widened: where changes are visible, there are more that are not."""
+        return next((factor for least, factor in WIDENED if self.change > least), 1.0)
+
+
+def fit_tables(shares: UnitShares, rng: np.random.Generator) -> TableFit:
+    """Fit cross-tables to the shares of rows and columns by unit."""
+    from scipy.optimize import minimize
+
+    z = shares.composition(COMPONENTS)
+    spreads = SPREADS if z.shape[1] else SPREADS[:1]
+    known: Floats | None = None
+    values, parts, means, effective, converged = [], [], [], 0.0, True
+    agreement = np.zeros(shares.x.shape[1])
+    for spread in spreads:
+        model = TableLikelihood(shares, z if spread else z[:, :0], spread)
+        found = minimize(
+            model.minus_log, model.start(known), jac=True, method="L-BFGS-B",
+            options={"maxiter": _MOST_STEPS, "maxcor": 20, "ftol": 1e-9},
+        )  # fmt: skip
+        known = found.x
+        values.append(float(found.fun))
+        converged &= found.status == 0
+        told, given = model.information(found.x)
+        if spread:
+            effective = float(np.trace(np.linalg.solve(told + given + _RIDGE * np.eye(len(told)), told)))
+        here = model.at(found.x)
+        agreement = here.agreement
+        means.append((shares.x[:, None, :] @ here.beta)[:, 0])
+        parts.append(_drawn(model, found.x, told + given, rng))
+    sizes = shares.sizes[:, None, None]
+    mean = np.mean([part[1] for part in parts], axis=0)
+    square = np.mean([part[2] for part in parts], axis=0)
+    exact = shares.c if shares.noise is None else None
+    return TableFit(
+        np.concatenate([part[0] for part in parts]),
+        raked(mean, shares.x, exact) * sizes,
+        np.sqrt(np.maximum(square - mean**2, 0)) * sizes,
+        np.mean(means, axis=0),
+        2 * (values[0] - values[-1]),
+        effective,
+        agreement,
+        converged,
+    )
+
+
+def _drawn(
+    model: TableLikelihood, parameters: Floats, information: Floats, rng: np.random.Generator
+) -> tuple[Floats, Floats, Floats]:
+    """Draw tables: of all units together, and the mean and mean square of each unit's.
+
+    Parameters are drawn by the curvature at their mode, and shares move by it in a straight line. Shares near zero have
+    logarithms without a bound below, of which a normal law in logarithms would make anything.
+    """
+    shares, shape, here = model.units, model.shape, model.at(parameters)
+    exact = shares.c if shares.noise is None else None  # columns with noise are no sums to hold
+    root = np.linalg.cholesky(information + _RIDGE * np.eye(len(information)))
+    together, mean, square = [], np.zeros(here.beta.shape), np.zeros(here.beta.shape)
+    left = DRAWS
+    while left:
+        count = min(left, max(1, _MEMORY // here.beta.size))
+        left -= count
+        steps = np.linalg.solve(root.T, rng.standard_normal((shape.slopes, count))).T
+        scores = np.einsum(
+            "uf,drfk->durk", model.terms, steps.reshape(count, shape.rows, shape.terms, shape.columns), optimize=True
+        )
+        beta = here.beta * (1 + scores - (here.beta * scores).sum(axis=-1, keepdims=True))
+        cells = shares.x[:, :, None] * beta + choice_noise(rng, count, here.a, here.beta)
+        off = None if shares.noise is None else _normal(rng, count, shares.noise)
+        cells = conditioned(cells, here.beta, here.a, here.precision, shares.x, shares.c, off)
+        cells = raked(cells, shares.x, exact, _ROUNDS_OF_DRAWS)
+        together.append(np.einsum("durk,u->drk", cells, shares.sizes))
+        mean += cells.sum(axis=0)
+        square += (cells**2).sum(axis=0)
+    tables, total = np.concatenate(together), shares.sizes.sum()
+    columns = None if exact is None else shares.sizes @ exact / total
+    whole = raked(tables / total, shares.sizes @ shares.x / total, columns) * total
+    return whole, mean / DRAWS, square / DRAWS
+
+
+def _normal(rng: np.random.Generator, draws: int, covariance: Floats) -> Floats:
+    """Draw normal vectors, draws x units x K; a covariance may be singular."""
+    values, vectors = np.linalg.eigh(covariance)
+    root = vectors * np.sqrt(np.maximum(values, 0))[:, None, :]
+    return np.asarray((root @ rng.standard_normal((draws, *covariance.shape[:2], 1)))[..., 0])
