@@ -13,15 +13,13 @@ from askance.learning.ecology.unit_tables import choice_noise, conditioned, rake
 SPREADS = (0.0, 0.1, 0.25)
 COMPONENTS = 4  # principal components of the rows; those beyond vary little
 DRAWS = 100  # of each spread
-# The gain in likelihood of shares that change, beyond what as many numbers gain by chance, in its deviations; and by how
-# much intervals are widened from there on. In 36 simulated countries (seed 7), nominal 95% intervals covered .947 below
-# 2, .85 from 2 to 8 and .78 beyond; widened .97 and .95. Without any change, one country of ten was above 2.
+# The gain in likelihood of shares that change, beyond what as many numbers gain by chance, in its deviations; and by
+# how much intervals are widened from there on. In 36 simulated countries (seed 7), nominal 95% intervals covered .947
+# below 2, .85 from 2 to 8 and .78 beyond; widened .97 and .95. Without any change, one country of ten was above 2.
 WIDENED = ((8.0, 2.0), (2.0, 1.5))
-_ROUNDS_OF_DRAWS = (
-    12  # of raking: margins are then right to some thousandths, and the sum of all units is raked to the end
-)
+_ROUNDS_OF_DRAWS = 12  # of raking: margins are then right to some thousandths; the sum of all units is raked further
 _MEMORY = 4_000_000  # numbers in one array of draws
-_MOST_STEPS = 500
+_MOST_STEPS = 500  # of L-BFGS: tables of six rows take 100 to 300
 _RIDGE = 1e-6  # on directions that change no share
 
 
