@@ -189,3 +189,26 @@ def test_bad_options(flags, options, says, place, run):
     code, _, err = run(*releasing(options.pop("data", "votes.csv"), *flags, **options))
     assert (code, spent()) == (2, [])
     assert says in err
+
+
+def test_larger_groups_are_released_and_audited(place, run):
+    county = np.where(RNG.random(ROWS) < 0.5, "a", "b")
+    wards = np.char.add(np.char.add(WARD, "-"), np.char.add(county, np.where(np.arange(ROWS) % 2 == 0, "1", "2")))
+    pyarrow.csv.write_csv(people(ward=wards, county=county), "nested.csv")
+    code, out, err = run(*releasing("nested.csv", within="county", id="id"))
+    assert code == 0, err
+    assert "8 bags within 2 groups (county)" in out
+    made = ask.read_release("counts.json")
+    assert made.within[0].groups == ("a", "b")
+    assert made.counts.sum() == made.within[0].counts.sum() == ROWS
+    code, out, err = run(
+        "audit", "counts.json", "--data", "nested.csv", "--label", "vote", "--bag", "ward", "--draws", "40"
+    )
+    assert code == 0, err
+    for within, says in (
+        ("vote", "'vote' for labels and for larger groups"),
+        ("id", "every bag within one larger group"),
+    ):
+        code, _, err = run(*releasing("nested.csv", within=within, out="other.json"))
+        assert code == 2
+        assert says in err

@@ -163,6 +163,8 @@ def counts(
     levels = between_commas(within, "--within")
     if levels is not None and bag is None:
         raise InvalidInput("--within without --bag", "the column of bags, which are in the larger groups")
+    if levels is not None and label in levels:
+        raise InvalidInput(f"the column {label!r} for labels and for larger groups", "different columns")
     groups = None if levels is None or bag is None else groups_of_bags(data, bag, levels, found.table.bags)
     done = release_counts(
         found.table.counts,

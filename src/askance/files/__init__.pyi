@@ -1,3 +1,4 @@
+from askance.files.kinds import CROSSTAB as CROSSTAB
 from askance.files.kinds import MODEL as MODEL
 from askance.files.kinds import PICTURES as PICTURES
 from askance.files.kinds import PNG as PNG
@@ -7,6 +8,7 @@ from askance.files.kinds import RECEIPT as RECEIPT
 from askance.files.kinds import REPORT as REPORT
 from askance.files.kinds import REPORTS as REPORTS
 from askance.files.kinds import TAGGED as TAGGED
+from askance.files.kinds import UNIT_TABLES as UNIT_TABLES
 from askance.files.kinds import FileKind as FileKind
 from askance.files.kinds import described as described
 from askance.files.location import UNREADABLE as UNREADABLE

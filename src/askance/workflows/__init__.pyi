@@ -2,6 +2,7 @@ from askance.workflows.analysis import analyse as analyse
 from askance.workflows.analysis import analyse_reports as analyse_reports
 from askance.workflows.bags import fit_bags as fit_bags
 from askance.workflows.bags import read_proportions as read_proportions
+from askance.workflows.crosstab import fit_crosstab as fit_crosstab
 from askance.workflows.demonstration import DemoResult as DemoResult
 from askance.workflows.demonstration import DemoStudy as DemoStudy
 from askance.workflows.fit_request import FitRequest as FitRequest

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from askance.arrays import Floats
+from askance.channels.guarantee import Guarantee
 from askance.errors import InvalidInput
 from askance.mechanisms.budget import Budget
 from askance.mechanisms.counts.count_mechanisms import calibrated, from_parameters, to_parameters
@@ -88,7 +89,7 @@ def audit_counts(
         return ReleaseAudit(f"counts by {chosen}", promise, 0, float(error_rate), (), tuple(wrong))
     if promise.epsilon > float(epsilon) * (1 + 1e-9) or promise.delta > float(delta) * (1 + 1e-9):
         wrong.append(f"{promise} was released where epsilon {float(epsilon):g}, delta {float(delta):g} were asked for")
-    needed = to_parameters(calibrated(chosen, total, classes, Budget.of(promise.epsilon, promise.delta)))
+    needed = to_parameters(calibrated(chosen, total, classes, _exact(promise, Budget.of(epsilon, delta))))
     if dict(first.parameters[0]) != needed:
         wrong.append(f"the parameters {dict(first.parameters[0])} are not those that the promise needs, {needed}")
     law = _Law(chosen, total, classes, needed)
@@ -100,6 +101,12 @@ def audit_counts(
     own = () if made is None else _judged(made, table)
     questions, each = ReleaseTrial(sets, chosen in _ADDED, _ROUNDING, note, own).questions(draws, float(error_rate))
     return ReleaseAudit(f"counts by {chosen}", promise, each, float(error_rate), questions, tuple(wrong))
+
+
+def _exact(promise: Guarantee, asked: Budget) -> Budget:
+    """Return the level of a promise, which is in doubles: as it was asked for, such as a third, if it is that."""
+    same = promise.epsilon == float(asked.epsilon), promise.delta == float(asked.delta)
+    return Budget.of(asked.epsilon if same[0] else promise.epsilon, asked.delta if same[1] else promise.delta)
 
 
 def _judged(made: CountsRelease, table: Any) -> tuple[Finding, ...]:
