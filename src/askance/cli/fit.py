@@ -51,7 +51,7 @@ def fit(
             metavar="METHOD",
             help="Choices: marginal (maximum likelihood, the default) or moments (unbiased). Regions: hybrid (the "
             "default: moments, then marginal), marginal or moments. Bags: auto (the default), bag-likelihood, "
-            "mean-map, laplacian, alternating, bag-classifier, relabel or committee.",
+            "mean-map, laplacian, alternating, linear-committee, bag-classifier, relabel, committee or overall-mix.",
         ),
     ] = None,
     ridge: Annotated[

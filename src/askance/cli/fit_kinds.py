@@ -75,7 +75,10 @@ REGIONS = Kind(
 BAGS = Kind(
     "rows in bags (--proportions)",
     ("proportions", "bag", "columns", "method", "loss", "ridge", "level", "seed"),
-    ("auto", "bag-likelihood", "mean-map", "laplacian", "alternating", "bag-classifier", "relabel", "committee"),
+    (
+        *("auto", "bag-likelihood", "mean-map", "laplacian", "alternating", "linear-committee"),
+        *("bag-classifier", "relabel", "committee", "overall-mix"),
+    ),
     _CLASSIFY,
 )
 _SURVEY = ("study", "level", "weight", "missing")

@@ -22,7 +22,7 @@ from askance.learning.bags.released_bags import bag_data
 from askance.releases.privatizing import privatize_table
 from askance.solvers.bag_means import class_means
 
-LINEAR = ("mean-map", "laplacian", "alternating", "bag-likelihood")
+LINEAR = ("mean-map", "laplacian", "alternating", "bag-likelihood", "linear-committee")
 
 
 def people(n=1200, bags=60, classes=2, seed=0, skew=1.0):
@@ -252,16 +252,93 @@ def test_standard_errors_over_bags_cover():
 
 
 @pytest.mark.parametrize(
-    ("bags", "skew", "expected"), [(200, 1.0, "bag-likelihood"), (10, 1e6, "alternating"), (10, 0.3, "committee")]
+    ("bags", "skew", "expected"),
+    [(200, 1.0, "bag-likelihood"), (20, 1e6, "linear-committee"), (20, 1e6, "alternating"), (10, 0.3, "committee")],
 )
 def test_auto_chooses_by_the_bags(bags, skew, expected):
-    X, y, bag, table = people(1000, bags, seed=2, skew=skew)
+    X, y, bag, table = people(1000, bags, seed=3, skew=skew)
     X[:, 2] = np.abs(X[:, 0]) if expected == "committee" else X[:, 2]
+    if expected == "alternating":  # more parameters than bags
+        X = np.column_stack([X, 0.1 * np.random.default_rng(0).normal(size=(1000, 20))])
     fitted = ask.ProportionClassifier(random_state=0).fit(X, bag, table)
     assert fitted.method_ in (expected, "bag-likelihood")
     if expected != "committee":  # which must also prove itself on the bags
         assert fitted.method_ == expected
     assert np.mean(fitted.predict(X) == y) > 0.7
+
+
+def stratified(y, bags, rng):
+    """Bags of equal proportions, but for what does not divide."""
+    dealt = np.empty(len(y), dtype=int)
+    for label in (0, 1):
+        rows = rng.permutation(np.flatnonzero(y == label))
+        dealt[rows] = np.arange(len(rows)) % bags
+    return dealt, np.bincount(dealt, y) / np.bincount(dealt)
+
+
+@pytest.mark.filterwarnings("ignore::askance.AskanceWarning")
+@pytest.mark.parametrize("bags", [3, 7])
+def test_bags_of_nearly_equal_proportions_never_turn_the_classes_upside_down(bags):
+    for seed in range(4):
+        X, y, _, _ = people(500, 10, seed=seed)
+        dealt, shares = stratified(y, bags, np.random.default_rng(seed))
+        fitted = ask.ProportionClassifier(random_state=0).fit(X, dealt, shares)
+        # Either the mix of all rows, which is right for the more frequent class, or a model that is right more often.
+        assert fitted.score(X, y, of="truth") > 0.48
+        if fitted.method_ == "overall-mix":
+            np.testing.assert_allclose(fitted.predict_proba(X)[:, 1], y.mean())
+            assert "do not tell the classes apart" in fitted.notes_[0]
+            assert "do not tell" in str(fitted.summary())
+
+
+def test_labels_of_a_model_that_is_sure_of_the_opposite():
+    logits = np.array([[0.0, 5000.0], [0.0, 4000.0], [0.0, -3000.0], [0.0, 10.0]])
+    given = labels_given_counts(logits, np.array([0, 4]), np.array([[4, 0]]))
+    np.testing.assert_allclose(given.probabilities[:, 0], 1)
+    assert np.isfinite(given.log_likelihood).all()
+
+
+def test_of_two_hills_the_likelier_is_taken():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(400, 3))
+    y = (X @ [3.0, -2.0, 0.0] + rng.logistic(size=400) > 0).astype(int)
+    dealt, shares = stratified(y, 40, rng)
+    fitted = ask.ProportionClassifier("bag-likelihood").fit(X, dealt, shares)
+    assert fitted.score(X, y, of="truth") > 0.8
+
+
+def test_methods_that_bags_do_not_suit_say_so():
+    rng = np.random.default_rng(4)
+    X, y, _, _ = people(600, 10, seed=4)
+    X[:, 2] *= 3
+    attribute = (X[:, 2] * 1.5 + rng.normal(size=600)).round().clip(-2, 2).astype(int)
+    X = np.column_stack([X, attribute])
+    shares = {level: y[attribute == level].mean() for level in set(attribute.tolist())}
+    with pytest.warns(ask.AskanceWarning, match="differ in more than their proportions"):
+        ask.ProportionClassifier("mean-map").fit(X, attribute, shares)
+    dealt, equal = stratified(y, 3, rng)
+    with pytest.warns(ask.AskanceWarning, match="may be upside down"):
+        ask.ProportionClassifier("bag-likelihood").fit(X, dealt, equal)
+    with pytest.warns(ask.AskanceWarning, match="nearly the same"):
+        ask.ProportionClassifier("mean-map").fit(X[:, :3], dealt, equal)
+
+
+def test_bags_by_an_attribute_get_the_linear_committee_and_both_answers_are_shown(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 8))
+    y = (X[:, 0] + X[:, 1] + rng.logistic(size=2000) > 0).astype(int)
+    bands = np.digitize(X[:, 1] + X[:, 2], [-1.5, -0.5, 0.5, 1.5])
+    fitted = ask.ProportionClassifier(random_state=0).fit(X, bands, np.bincount(bands, y) / np.bincount(bands))
+    assert fitted.method_ == "linear-committee"
+    assert fitted.bag_diagnosis_.alike is False
+    assert fitted.bag_diagnosis_.informative
+    shown = str(fitted.summary())
+    assert "bags informative" in shown
+    assert "bags alike" in shown
+    fitted.save(tmp_path / "model.json")
+    again = ask.load_model(tmp_path / "model.json")
+    assert again.bag_diagnosis_ == fitted.bag_diagnosis_
+    np.testing.assert_allclose(again.predict_proba(X), fitted.predict_proba(X))
 
 
 def test_a_base_estimator_of_ones_own():
@@ -456,6 +533,7 @@ def test_bad_data_are_refused():
         ask.ProportionClassifier().fit(X, bags, np.full(len(table), 0.3))
     with pytest.raises(ask.InvalidInput, match="sum to"):
         ask.ProportionClassifier().fit(X, bags, 0.9 * table)
+    X, _, bags, table = people(400, 20, skew=0.3)
     with pytest.raises(ask.AskanceWarning, match="raise max_iter"):
         ask.ProportionClassifier("bag-likelihood", max_iter=1).fit(X, bags, table)
 

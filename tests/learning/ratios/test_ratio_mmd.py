@@ -20,9 +20,9 @@ from askance.learning.ratios.kernel_functions import (
     kernel_function,
 )
 from askance.learning.ratios.mean_embedding import bag_features, bag_rows
-from askance.learning.ratios.misfit import weighted_chi_square_tail
 from askance.learning.ratios.mmd_fit import fit_mmd
 from askance.learning.ratios.simplex_programme import nearest_mixture
+from askance.solvers.weighted_chi_square import weighted_chi_square_tail
 
 TWO = np.array([[0.9, 0.1], [0.1, 0.9], [0.7, 0.3], [0.3, 0.7]])
 

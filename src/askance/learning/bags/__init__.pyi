@@ -1,3 +1,5 @@
+from askance.learning.bags.bag_diagnosis import BagDiagnosis as BagDiagnosis
+from askance.learning.bags.bag_diagnosis import diagnose_bags as diagnose_bags
 from askance.learning.bags.bag_estimator import BagEstimator as BagEstimator
 from askance.learning.bags.bag_fit import COLOURS as COLOURS
 from askance.learning.bags.bag_fit import MARKERS as MARKERS
@@ -7,3 +9,4 @@ from askance.learning.bags.bags import bag_codes as bag_codes
 from askance.learning.bags.bags import nearest_shares as nearest_shares
 from askance.learning.bags.bags import read_bags as read_bags
 from askance.learning.bags.proportion_classifier import ProportionClassifier as ProportionClassifier
+from askance.learning.bags.row_copies import row_copies as row_copies

@@ -10,6 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from askance.arrays import Floats, Integers
+from askance.errors import InvalidInput
+from askance.learning.bags.bags import Bags
+from askance.learning.bags.row_copies import row_copies
+from askance.learning.face.base_learner import check_base_learner
+from askance.learning.face.random_state import random_seed
 from askance.solvers.em import class_probabilities, weight_argument
 from askance.solvers.softmax import posterior
 
@@ -17,6 +22,7 @@ from askance.solvers.softmax import posterior
 # cancer and four digits, to the third place of ratios and accuracies.
 _FLOOR = 5e-3
 _FOLDS = 5  # scikit-learn's default
+_FEW_COPIES = 0.05  # of the rows, which change nothing; from there on copies are held out together
 
 
 class CrossFit(NamedTuple):
@@ -47,28 +53,65 @@ class Calibration:
         return _calibrated(np.log(np.maximum(probabilities, _FLOOR)), self.slope, self.offsets)
 
 
+def usable_learner(base_estimator: Any, needed: str, random_state: Any) -> Any:
+    """Return a user's learner, cloned, or a random forest; ``needed`` is the method that it must have."""
+    from sklearn.base import clone, is_regressor
+
+    if base_estimator is not None:
+        base = clone(base_estimator)
+        if not hasattr(base, needed):
+            raise InvalidInput(f"base_estimator={base!r}", f"a scikit-learn model with {needed}")
+        if needed == "predict" and not is_regressor(base):
+            check_base_learner(base, "Every row is learned once for each class, weighted by how likely that is.")
+        return base
+    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
+    seed = random_seed(random_state)
+    common = {"n_estimators": 150, "min_samples_leaf": 10, "oob_score": True, "random_state": seed}
+    if needed == "predict_proba":
+        return RandomForestClassifier(**common)
+    return RandomForestRegressor(max_features=0.3, **common)
+
+
+def bag_given_class(bags: Bags) -> Floats:
+    """Return P(bag of row i | class k), n x K, for rows in the order of their bags."""
+    channel = bags.shares * (bags.sizes / bags.sizes.sum())[:, None] / np.maximum(bags.overall, 1e-300)
+    return np.repeat(channel, bags.sizes, axis=0)
+
+
 def cross_fit_bags(base: Any, X: Any, bags: Integers) -> CrossFit:
     """Learn which bag a row came from; return probabilities, n x bags."""
-    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+    from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, cross_val_predict
 
-    if getattr(base, "oob_score", False):
+    copies = row_copies(X)
+    repeated = _repeated(copies) and all(len(np.unique(copies[bags == bag])) >= _FOLDS for bag in np.unique(bags))
+    if getattr(base, "oob_score", False) and not repeated:
         model = base.fit(X, bags)
         return CrossFit(model, _finite_rows(model.oob_decision_function_))
     folds = max(2, min(_FOLDS, int(np.bincount(bags).min())))
-    held_out = cross_val_predict(base, X, bags, cv=StratifiedKFold(folds), method="predict_proba")
+    dealt = StratifiedGroupKFold(folds) if repeated else StratifiedKFold(folds)
+    held_out = cross_val_predict(base, X, bags, groups=copies, cv=dealt, method="predict_proba")
     return CrossFit(base.fit(X, bags), held_out)
+
+
+def _repeated(copies: Integers) -> bool:
+    """Whether so many rows are copies that a model would be tested on what it has learned."""
+    return len(np.unique(copies)) < (1 - _FEW_COPIES) * len(copies)
 
 
 def cross_fit_labels(base: Any, X: Any, labels: Floats) -> CrossFit:
     """Learn class probabilities, n x K, by a regressor, or by a classifier from K weighted copies of every row."""
     from sklearn.base import clone, is_regressor
-    from sklearn.model_selection import KFold
+    from sklearn.model_selection import GroupKFold, KFold
 
-    if is_regressor(base) and getattr(base, "oob_score", False):
+    copies = row_copies(X)
+    repeated = _repeated(copies)
+    if is_regressor(base) and getattr(base, "oob_score", False) and not repeated:
         model = base.fit(X, _targets(labels))
         return CrossFit(model, _finite_rows(_as_shares(model.oob_prediction_, labels.shape[1])))
     held_out = np.empty_like(labels)
-    for seen, hidden in KFold(_FOLDS).split(labels):
+    dealt = GroupKFold(_FOLDS) if repeated and copies.max() >= _FOLDS else KFold(_FOLDS)
+    for seen, hidden in dealt.split(labels, groups=copies):
         part = _fit_soft(clone(base), X[seen], labels[seen])
         held_out[hidden] = class_shares(part, X[hidden], labels.shape[1])
     return CrossFit(_fit_soft(clone(base), X, labels), held_out)

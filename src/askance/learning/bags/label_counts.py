@@ -12,6 +12,7 @@ import numpy as np
 from askance.arrays import Floats, Integers
 from askance.learning.bags.label_counts_loops import condition_bags
 
+_SUREST = -300.0  # a log-probability: labels rarer than this are as rare as this
 LARGEST_TABLE = 4_000_000  # cells of the dynamic programme of a bag, 32 MB; a larger bag is tilted only
 
 
@@ -52,5 +53,7 @@ def labels_given_counts(
     """
     probabilities = np.empty(logits.shape)
     log_likelihood = np.empty(len(counts))
-    condition_bags(np.ascontiguousarray(logits), starts, counts, largest_table, probabilities, log_likelihood)
+    # Where a model is that sure and the counts say otherwise, the tilt would not get there.
+    sure = np.maximum(logits - logits.max(axis=1, keepdims=True), _SUREST)
+    condition_bags(np.ascontiguousarray(sure), starts, counts, largest_table, probabilities, log_likelihood)
     return BagLabels(probabilities, log_likelihood)

@@ -3,31 +3,33 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_regressor
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from askance.arrays import Floats
 from askance.errors import InvalidInput, NotAvailable
+from askance.learning.bags.bag_diagnosis import BagDiagnosis, diagnose_bags
 from askance.learning.bags.bag_estimator import BagEstimator
 from askance.learning.bags.bag_fit import bag_fit, bag_fit_figure
 from askance.learning.bags.bag_learners import (
     Calibration,
+    bag_given_class,
     bag_log_likelihood,
     calibrate,
     class_shares,
     cross_fit_bags,
     cross_fit_labels,
     unmix,
+    usable_learner,
 )
 from askance.learning.bags.bags import Bags
 from askance.learning.bags.label_counts import labels_given_counts
+from askance.learning.bags.method_choice import LINEAR, METHODS, TOLD, chosen_method, doubts
 from askance.learning.bags.proportion_fit import LinearResult, ProportionProblem
-from askance.learning.face.base_learner import check_base_learner
 from askance.learning.face.estimator import without_errors
 from askance.learning.face.figures import intervals_figure
 from askance.learning.face.linear_classifier import LinearClassifier
 from askance.learning.face.linear_parameters import feature_names, parameter_names
-from askance.learning.face.random_state import random_seed
 from askance.learning.face.requested_ridge import checked_ridge
 from askance.learning.face.scoring import Of, accuracy_on_truth, asks_for_truth, refuse_score_of_reports
 from askance.learning.totals.loss_link import probabilities_of_scores
@@ -36,18 +38,10 @@ from askance.reports.estimator_report import ReportFigure
 from askance.reports.summary import Summary, summarise
 from askance.solvers.softmax import posterior
 
-LINEAR = ("mean-map", "laplacian", "alternating", "bag-likelihood")
-METHODS = ("auto", *LINEAR, "bag-classifier", "relabel", "committee")
 _OTHER_MEMBERS = ("bag-classifier", "bag-likelihood")  # of a committee, beside relabel
 
 _BAG_FIT_TITLE = "Proportions of the bags: as given, and as predicted by the features of their rows."
 _ERRORS_NEED = "method='bag-likelihood' has them where there are more bags than parameters"
-
-# Bags that differ by less than so many times chance tell little beyond their number. Random bags have a chi-square over
-# its degrees of freedom: 20 of them exceed 2 once in 170 times, 50 once in 25,000.
-_RANDOM = 2.0
-_MANY_BAGS = 10  # bags for each parameter, from which the likelihood needs no help
-_ENOUGH = 100  # labels that the bags are worth, from which a flexible model can learn
 
 
 class ProportionClassifier(BagEstimator, LinearClassifier):
@@ -67,11 +61,16 @@ class ProportionClassifier(BagEstimator, LinearClassifier):
           proportions widely, and in nothing else.
         - "relabel": any scikit-learn model learns the labels that the counts suggest under the bag-likelihood fit.
         - "committee": the mean of the probabilities that "relabel", "bag-classifier" and "bag-likelihood" give.
+        - "linear-committee": the mean of the coefficients of "bag-likelihood" and "alternating".
+        - "overall-mix": every row gets the proportions of all rows.
         - "auto": chosen by the bags alone; ``method_`` says which. "bag-likelihood" if there are ten bags for each
-          parameter or the bags are nearly pure. Otherwise "alternating" if the proportions differ by less than
-          twice what rows dealt at random would give (chi-square per degree of freedom). Otherwise "committee" (with a
-          base_estimator "relabel") if the bags are worth a hundred labels and relabel's predictions of rows that
-          it did not see make the bags likelier than the bag-likelihood fit does; and else "bag-likelihood".
+          parameter or the bags are nearly pure. Otherwise "committee" (with a base_estimator "relabel") if the bags are
+          alike in all but their proportions, these differ by more than twice what rows dealt at random would give
+          (chi-square per degree of freedom) and are worth a hundred labels, and if relabel's predictions of rows that
+          it did not see make the bags likelier than the bag-likelihood fit does, which is taken else. Otherwise
+          "alternating" if the bags are alike, as different as by chance, and fewer than parameters; and else
+          "linear-committee". And "overall-mix", with a warning, where the bags do not tell the classes apart: where
+          a model is hardly likelier than none.
     loss : str, Loss or function
         The linear-odd loss of the mean maps; see :func:`askance.learning.totals.as_loss`. With more than two classes
         "logistic" is the softmax risk, and another loss sets each class against the others.
@@ -100,6 +99,8 @@ class ProportionClassifier(BagEstimator, LinearClassifier):
     bag_fit_ : array, points x 4
         Number of a class, its predicted and given share, and rows, of groups of bags with similar predictions. None
         where the loss has no probabilities.
+    bag_diagnosis_ : BagDiagnosis
+        Whether the bags are informative, and alike in all but their proportions.
     classes_, method_, ridge_, log_likelihood_, n_iter_, converged_, n_bags_, n_rows_, notes_, guarantee_
 
     Notes
@@ -152,35 +153,42 @@ class ProportionClassifier(BagEstimator, LinearClassifier):
     # -- fitting -------------------------------------------------------------------------------------
 
     def _learn(self, X: Floats, bags: Bags) -> list[str]:
-        method = self.method
+        loss, ridge = as_loss(self.loss), checked_ridge(self.ridge)
+        problem = ProportionProblem(X, bags, loss, ridge, self.fit_intercept, self.smoothness, self.max_iter)
+        self.bag_diagnosis_: BagDiagnosis | None = diagnose_bags(X, bags)
+        method, gain = self.method, None
         if method == "auto":
             flexible = "committee" if self.base_estimator is None else "relabel"
-            method = _by_the_bags(bags, X.shape[1] + self.fit_intercept, flexible)
+            method = chosen_method(self.bag_diagnosis_, bags, X.shape[1] + self.fit_intercept, flexible)
+            gain = problem.gain
+            method = method if gain >= TOLD else "overall-mix"
+        elif method in ("alternating", "bag-likelihood", "linear-committee", "relabel", "committee"):
+            gain = problem.gain
         self._forget("coef_", "learner_", "committee_")
-        predicted = [self._learn_by(method, X, bags)]
+        predicted = [self._learn_by(method, problem)]
         members = []
         if method == "committee" and hasattr(self, "learner_"):
             for other in _OTHER_MEMBERS:
                 member = clone(self).set_params(method=other)
                 member.n_features_in_ = X.shape[1]
                 member._describe(bags, self.guarantee_)
-                predicted.append(member._learn_by(other, X, bags))
+                predicted.append(member._learn_by(other, problem))
                 members.append(member)
             self.committee_ = tuple(members)
             self.method_ = method
         known = [each for each in predicted if each is not None]
         self.bag_fit_ = bag_fit(np.mean(known, axis=0), bags.shares, bags.sizes) if known else None
         stopped = [model.n_iter_ for model in (self, *members) if not model.converged_]
-        return [
+        unfinished = [
             f"The fit stopped after {iterations} iterations before it converged: raise max_iter or ridge. A loss "
             "without curvature needs fit_intercept=False."
             for iterations in stopped
         ]
+        return [*doubts(self.method_, self.bag_diagnosis_, gain), *unfinished]
 
-    def _learn_by(self, method: str, X: Floats, bags: Bags) -> Floats | None:
+    def _learn_by(self, method: str, problem: ProportionProblem) -> Floats | None:
         """Learn by one method; return what it predicts of each bag, bags x K, from rows that a learner did not see."""
-        loss, ridge = as_loss(self.loss), checked_ridge(self.ridge)
-        problem = ProportionProblem(X, bags, loss, ridge, self.fit_intercept, self.smoothness, self.max_iter)
+        X, bags = problem.X, problem.bags
         if method in LINEAR:
             self._keep(getattr(problem, method.replace("-", "_"))(), method)
             held_out = None
@@ -189,7 +197,7 @@ class ProportionClassifier(BagEstimator, LinearClassifier):
         else:
             held_out = self._relabel(X, problem)
         if held_out is None:
-            if not loss.proper:
+            if not problem.loss.proper:
                 return None
             scores = X[bags.order] @ self.coef_.T + self.intercept_
             held_out = self._probabilities(scores[:, 0] if scores.shape[1] == 1 else scores)
@@ -209,7 +217,7 @@ class ProportionClassifier(BagEstimator, LinearClassifier):
         self.notes_ = fit.notes
 
     def _fit_bag_classifier(self, X: Floats, bags: Bags) -> Floats:
-        base = self._base("predict_proba")
+        base = usable_learner(self.base_estimator, "predict_proba", self.random_state)
         # Bags of equal proportions are one bag to this method: telling them apart would teach it nothing.
         shares, group = np.unique(bags.shares.round(12), axis=0, return_inverse=True)
         codes = np.repeat(group.ravel(), bags.sizes)
@@ -217,7 +225,7 @@ class ProportionClassifier(BagEstimator, LinearClassifier):
         channel = shares * weight[:, None] / np.maximum(bags.overall, 1e-300)
         learned = cross_fit_bags(base, X[bags.order], codes)
         held_out = unmix(learned.held_out, channel)
-        calibration = calibrate(held_out, _bag_given_class(bags))
+        calibration = calibrate(held_out, bag_given_class(bags))
         self.unmixing_ = channel
         self._keep_calibrated("bag-classifier", learned.model, calibration)
         return calibration.apply(held_out)
@@ -227,8 +235,8 @@ class ProportionClassifier(BagEstimator, LinearClassifier):
         self._keep(problem.bag_likelihood(errors=False), "bag-likelihood")
         logits = self._logits(X[order])
         given = labels_given_counts(logits, bags.starts, bags.counts).probabilities
-        learned = cross_fit_labels(self._base("predict"), X[order], given)
-        likelihood = _bag_given_class(bags)
+        learned = cross_fit_labels(usable_learner(self.base_estimator, "predict", self.random_state), X[order], given)
+        likelihood = bag_given_class(bags)
         calibration = calibrate(learned.held_out, likelihood)
         # The linear fit is measured on rows that it saw: a nat for each parameter makes up for that, as in AIC.
         plain = bag_log_likelihood(posterior(logits[:, 1:] - logits[:, :1]).probabilities, likelihood)
@@ -251,22 +259,6 @@ class ProportionClassifier(BagEstimator, LinearClassifier):
         """Drop what another method's fit has left."""
         for name in names:
             self.__dict__.pop(name, None)
-
-    def _base(self, needed: str) -> Any:
-        if self.base_estimator is not None:
-            base = clone(self.base_estimator)
-            if not hasattr(base, needed):
-                raise InvalidInput(f"base_estimator={base!r}", f"a scikit-learn model with {needed}")
-            if needed == "predict" and not is_regressor(base):
-                check_base_learner(base, "Every row is learned once for each class, weighted by how likely that is.")
-            return base
-        from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-
-        seed = random_seed(self.random_state)
-        common = {"n_estimators": 150, "min_samples_leaf": 10, "oob_score": True, "random_state": seed}
-        if needed == "predict_proba":
-            return RandomForestClassifier(**common)
-        return RandomForestRegressor(max_features=0.3, **common)
 
     def _check_parameters(self) -> None:
         if self.method not in METHODS:
@@ -333,10 +325,12 @@ class ProportionClassifier(BagEstimator, LinearClassifier):
         """
         check_is_fitted(self, "classes_")
         covariance: Floats | None = getattr(self, "covariance_", None)
+        found: BagDiagnosis | None = getattr(self, "bag_diagnosis_", None)  # models of older versions have none
         errors = f"no standard errors: {_ERRORS_NEED}" if covariance is None else "sandwich standard errors over bags"
         facts = (
             ("bags", f"{self.n_bags_} ({self.n_rows_} rows)"),
             ("method", f"{self.method_} ({errors})"),
+            *(() if found is None else found.facts),
             ("log-likelihood of the counts", f"{self.log_likelihood_:.4f}"),
             *([("ridge", f"{self.ridge_:.4g}")] if self.ridge_ else []),
         )
@@ -382,19 +376,3 @@ class ProportionClassifier(BagEstimator, LinearClassifier):
         if hasattr(self, "learner_"):
             self._need_coefficients("saving", "the fitted learner_ by its own means")
         return super().to_json()
-
-
-def _by_the_bags(bags: Bags, parameters: int, flexible: str) -> str:
-    """Choose a method; the flexible one may still fall back to the likelihood."""
-    free = len(bags.classes) - 1
-    if len(bags.labels) >= _MANY_BAGS * parameters * free or bags.variance_between > 0.9:
-        return "bag-likelihood"
-    if bags.overdispersion < _RANDOM:
-        return "alternating"
-    return flexible if bags.variance_between * int(bags.sizes.sum()) >= _ENOUGH else "bag-likelihood"
-
-
-def _bag_given_class(bags: Bags) -> Floats:
-    """P(bag of row i | class k), n x K, for rows in the order of their bags."""
-    channel = bags.shares * (bags.sizes / bags.sizes.sum())[:, None] / np.maximum(bags.overall, 1e-300)
-    return np.repeat(channel, bags.sizes, axis=0)

@@ -39,6 +39,8 @@ ESTIMATORS = {
 # What a fitted estimator may hold beside arrays and plain values: it has to_dict and from_dict.
 _PARTS = {
     "Guarantee": "askance.channels.guarantee",
+    "BagDiagnosis": "askance.learning.bags.bag_diagnosis",
+    "BagDoubt": "askance.learning.ratios.bag_doubt",
     "BagPosteriorModel": "askance.learning.ratios.bag_posterior",
     "DesignTest": "askance.learning.answers.compliance",
     "MmdRatios": "askance.learning.ratios.mmd",

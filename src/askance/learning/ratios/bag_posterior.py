@@ -17,12 +17,14 @@ import numpy as np
 from askance.arrays import Floats, Integers
 from askance.errors import InvalidInput, Unidentifiable
 from askance.learning.bags.bags import nearest_shares
+from askance.learning.bags.row_copies import row_copies
+from askance.learning.ratios.bag_doubt import overstatement
 from askance.learning.ratios.bag_softmax import Stack, best_bag_softmax, fit_stack, linear_logits, log_posterior
 from askance.learning.ratios.class_spread import tangent
 from askance.learning.ratios.forest import Forest, grow_forest
 from askance.learning.ratios.kernel_functions import Standard
 from askance.learning.ratios.posterior_table import PosteriorTable
-from askance.learning.ratios.prior_shift import estimate_shifted_ratios, shifted_ratios
+from askance.learning.ratios.prior_shift import class_solution, estimate_shifted_ratios
 from askance.learning.ratios.ratio_model import ALIKE, RatioEstimate
 from askance.solvers.simplex import project_to_simplex
 
@@ -71,9 +73,7 @@ class BagPosteriorModel:
 
     def ratios(self, X: Floats) -> Floats:
         """The ratios of the group X, K numbers that sum to one."""
-        if self._unseen.any():
-            return self.estimate(X).ratios
-        return shifted_ratios(self.table, self._log_posteriors(X))
+        return self.estimate(X).ratios
 
     def estimate(self, X: Floats) -> RatioEstimate:
         """The ratios with their covariance."""
@@ -99,6 +99,15 @@ class BagPosteriorModel:
         lost = lean @ axes[np.flatnonzero(values <= _UNSEEN)].T
         seen_not: Floats = lost @ lost.T
         return seen_not
+
+    def overstatement(self, X: Floats, codes: Integers, shares: Floats) -> float:
+        """By how much the bags overstate the difference of classes, at least, by the posteriors of held-out rows."""
+        table = self.table
+        if self._unseen.any():
+            return 0.0  # nothing is told of some classes, which is said as such
+        scores = table.cell_likelihoods / (table.cell_likelihoods @ table.overall)[:, None]
+        solved = scores @ class_solution(table.by_bags(scores)).T
+        return overstatement(solved[table.places], table.bags, table.counts.astype(float), table.shares)
 
     def _log_posteriors(self, X: Floats) -> Floats:
         """By each fold's models, folds x n x K."""
@@ -176,7 +185,7 @@ def fit_bag_posterior(
     likelihood = (shares / overall)[codes]
     standard = Standard.of(X)
     rows = standard(X)
-    fold = _folds(codes, _FOLDS_OF_FEW if len(rows) < _FEW_ROWS else _FOLDS, rng)
+    fold = _folds(X, codes, _FOLDS_OF_FEW if len(rows) < _FEW_ROWS else _FOLDS, rng)
     learn = np.sort(rng.permutation(len(rows))[:_ENOUGH])
     linear = best_bag_softmax(rows[learn], likelihood[learn], fold[learn])
     group = _groups_of_bags(shares, sizes, rng)
@@ -209,13 +218,17 @@ def _outside(covariance: Floats, unseen: Floats) -> Floats:
     return rest @ covariance @ rest
 
 
-def _folds(codes: Integers, folds: int, rng: np.random.Generator) -> Integers:
-    """Deal the rows of every bag to the folds, as evenly as may be."""
-    shuffled = rng.permutation(len(codes))
-    by_bag = shuffled[np.argsort(codes[shuffled], kind="stable")]
-    fold = np.empty(len(codes), dtype=np.int64)
-    fold[by_bag] = np.arange(len(codes)) % folds
-    return fold
+def _folds(X: Floats, codes: Integers, folds: int, rng: np.random.Generator) -> Integers:
+    """Deal the rows of every bag to the folds, as evenly as may be; copies of a row to the same fold.
+
+    A model that saw a copy of a held-out row in another bag knows what it should not know.
+    """
+    _, first, copy = np.unique(row_copies(X), return_index=True, return_inverse=True)
+    shuffled = rng.permutation(len(first))
+    by_bag = shuffled[np.argsort(codes[first][shuffled], kind="stable")]
+    fold = np.empty(len(first), dtype=np.int64)
+    fold[by_bag] = np.arange(len(first)) % folds
+    return fold[copy]
 
 
 def _groups_of_bags(shares: Floats, sizes: Integers, rng: np.random.Generator) -> Integers:

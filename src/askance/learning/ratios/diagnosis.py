@@ -8,6 +8,7 @@ import numpy as np
 
 from askance.channels.alphabet import listed
 from askance.errors import AskanceWarning
+from askance.learning.bags.bag_diagnosis import BagDiagnosis
 from askance.learning.ratios.groups import GroupEstimate
 from askance.learning.ratios.mmd import MmdRatios
 from askance.reports.number_format import number, p_value
@@ -51,6 +52,9 @@ class RatioDiagnosis:
     group_rows : int, optional
     shift, shift_p : float
         The new group's distance from all mixtures of the classes, and the probability of more; NaN without a group.
+    by_means : BagDiagnosis, optional
+        What is asked of bags whatever is learned from them: are they informative, and alike? Models of older versions
+        have none.
     """
 
     bags: int
@@ -70,11 +74,13 @@ class RatioDiagnosis:
     group_rows: int | None = None
     shift: float = math.nan
     shift_p: float = math.nan
+    by_means: BagDiagnosis | None = None
 
     @property
     def bags_differ_in_features(self) -> bool:
         """Whether the training bags differ in more than their proportions."""
-        return self.bag_misfit_p < UNLIKE and self.unexplained > UNEXPLAINED
+        by_kernel = self.bag_misfit_p < UNLIKE and self.unexplained > UNEXPLAINED
+        return by_kernel or (self.by_means is not None and self.by_means.alike is False)
 
     @property
     def shifted(self) -> bool:
@@ -86,6 +92,7 @@ class RatioDiagnosis:
         """What it says beyond the size of the training set, as names and texts."""
         chance = f"with probability {100 * self.level:g}%"
         found = [
+            *(() if self.by_means is None else self.by_means.facts),
             ("proportions", f"rank {self.rank}, condition {number(self.condition, 2)}"),
             (
                 "embeddings",
@@ -119,12 +126,26 @@ class RatioDiagnosis:
             )
         return tuple(found)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user must know of the training bags."""
+        if not self.bags_differ_in_features:
+            return ()
+        by_means = f"; {self.by_means.misfit:.1f} times the distance of chance by means" if self.by_means else ""
+        return (
+            f"The bags differ in more than their proportions (p {self.bag_misfit_p:.2g}, "
+            f"{100 * self.unexplained:.0f}% of their differences{by_means}): how the rows of a class look seems to "
+            "depend on the bag, and so may the ratios of new groups. Intervals are wider for that.",
+        )
+
     def __str__(self) -> str:
         size = f"{self.bags} bags of {self.rows} rows, {self.classes} classes"
         return "\n".join([size, *(f"{name}: {text}" for name, text in self.facts)])
 
 
-def diagnose(model: MmdRatios, level: float, group: np.ndarray | None = None) -> RatioDiagnosis:
+def diagnose(
+    model: MmdRatios, level: float, group: np.ndarray | None = None, by_means: BagDiagnosis | None = None
+) -> RatioDiagnosis:
     """Put together what a kernel model knows of its bags, and of a new group."""
     bags = model.bags
     singular = np.linalg.svd(bags.proportions, compute_uv=False)
@@ -150,6 +171,7 @@ def diagnose(model: MmdRatios, level: float, group: np.ndarray | None = None) ->
         group_rows=None if group is None else len(group),
         shift=math.nan if estimate is None else estimate.misfit,
         shift_p=math.nan if estimate is None else estimate.misfit_p,
+        by_means=by_means,
     )
 
 

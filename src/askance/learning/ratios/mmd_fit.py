@@ -19,16 +19,12 @@ from askance.learning.ratios.kernel_functions import (
     typical_distance,
 )
 from askance.learning.ratios.mean_embedding import Anchors, bag_features, bag_rows
-from askance.learning.ratios.misfit import weighted_chi_square_tail
-from askance.learning.ratios.mmd import BagFacts, MmdRatios
+from askance.learning.ratios.mmd import FAINT, BagFacts, MmdRatios
 from askance.learning.ratios.ratio_model import ALIKE
 from askance.solvers.bag_means import class_means
+from askance.solvers.weighted_chi_square import weighted_chi_square_tail
 
 _SCORED = 20_000  # training rows from which the scatter of scores is taken: variances good to 1%
-# Of a class difference's squared length: what at least is taken for signal, not chance. It binds where the length is
-# below 1.25 times what chance makes, and keeps the slopes finite there. Of classes that differ (breast cancer, four
-# digits) nothing from 0 to 1 changed a ratio in the fourth place.
-_FAINT = 0.2
 _ALIKE = 0.05  # classes whose difference has a larger p-value than this may be the same
 
 
@@ -186,7 +182,7 @@ def _without_chance(bags: BagFacts, traces: Traces) -> tuple[Floats, bool]:
     # In these axes chance alone makes every difference one long.
     values, axes = np.linalg.eigh(np.linalg.solve(half, np.linalg.solve(half, lean.T @ gram @ lean).T))
     back = half @ axes
-    kept = (back * np.maximum(values - 1, _FAINT * np.maximum(values, 1e-3))) @ back.T
+    kept = (back * np.maximum(values - 1, FAINT * np.maximum(values, 1e-3))) @ back.T
     full = gram - chance
     signal: Floats = full + lean @ (kept - lean.T @ full @ lean) @ lean.T  # only differences were changed
     weights = np.linalg.solve(half.T, axes).T @ lean.T @ mixing

@@ -33,8 +33,8 @@ class _Solution(NamedTuple):
     solve: Floats  # K x K: from an error of the group's mean of h to one of r
 
 
-def shifted_ratios(table: PosteriorTable, logs: Floats) -> Floats:
-    """Return the ratios of a group from log-posteriors of its rows, models x n x K.
+def estimate_shifted_ratios(table: PosteriorTable, logs: Floats) -> RatioEstimate:
+    """Return the ratios of a group, with their covariance, from log-posteriors of its rows.
 
     Parameters
     ----------
@@ -43,11 +43,6 @@ def shifted_ratios(table: PosteriorTable, logs: Floats) -> Floats:
     logs : array, models x n x K
         Of the group's rows by each of the models.
     """
-    return project_to_simplex(_solve(table, logs).free)
-
-
-def estimate_shifted_ratios(table: PosteriorTable, logs: Floats) -> RatioEstimate:
-    """Return the same ratios with their covariance."""
     found = _solve(table, logs)
     ratios, rows = project_to_simplex(found.free), logs.shape[1]
     weights = table.bag_weights(found.free) ** 2
@@ -83,10 +78,16 @@ def _solve(table: PosteriorTable, logs: Floats) -> _Solution:
         apart = at @ (by_bags - means)
         chance = np.tensordot(in_training, covariances, axes=1)
         means = means + _beyond_chance(apart, chance) * (by_bags - means)
-    # Ratios sum to one, and so do q_k h_k: K - 1 equations for K - 1 unknowns.
-    contrasts = np.linalg.svd(np.ones((1, classes)))[2][1:].T
-    solve = contrasts @ np.linalg.pinv(means.T @ contrasts, rcond=1e-9)
+    solve = class_solution(means)
     return _Solution(at + solve @ (group - at @ means), means, covariances, solve)
+
+
+def class_solution(means: Floats) -> Floats:
+    """Return the matrix, K x K, from an error of the mean of h to one of the ratios, for E[h | y] = means, K x K."""
+    # Ratios sum to one, and so do q_k h_k: K - 1 equations for K - 1 unknowns.
+    contrasts = np.linalg.svd(np.ones((1, len(means))))[2][1:].T
+    solution: Floats = contrasts @ np.linalg.pinv(means.T @ contrasts, rcond=1e-9)
+    return solution
 
 
 def _beyond_chance(difference: Floats, covariance: Floats) -> float:

@@ -6,7 +6,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from askance.arrays import Floats
+from askance.arrays import Floats, Integers
 
 ALIKE = (
     "Some classes look alike in these features and bags: their ratios can hardly be told. More rows, or bags of more "
@@ -29,7 +29,8 @@ class RatioEstimate:
         Of ``free`` about the shares that the group's own rows really have: the sum of ``parts``.
     parts : mapping of str to array, K x K
         The covariance by its sources: "group" (which points of their classes the new rows happen to be), "training"
-        (the same of the training rows), "proportions" (the known noise of the training proportions).
+        (the same of the training rows), "proportions" (the known noise of the training proportions), "bags" (these
+        differ in more than their proportions, and so may the group; only where they do).
     rows : int
         Of the group.
     misfit, misfit_p : float
@@ -64,6 +65,9 @@ class RatioModel(Protocol):
 
     def estimate(self, X: Floats) -> RatioEstimate:
         """The ratios with their covariance, and the test of a shift."""
+
+    def overstatement(self, X: Floats, codes: Integers, shares: Floats) -> float:
+        """By how much the bags of the training rows X overstate the difference of classes, at least."""
 
     def to_dict(self) -> dict[str, Any]:
         """Arrays and plain values that ``from_dict`` turns into the model again.
