@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import askance as ask
-from askance.learning.bags.row_copies import row_copies
+from askance.learning.bags.copies import row_copies
 from askance.learning.ratios.bag_doubt import BagDoubt, overstatement
 from askance.learning.ratios.bag_posterior import _folds
 from askance.learning.ratios.ratio_model import RatioEstimate

@@ -8,5 +8,5 @@ from askance.learning.bags.bags import Bags as Bags
 from askance.learning.bags.bags import bag_codes as bag_codes
 from askance.learning.bags.bags import nearest_shares as nearest_shares
 from askance.learning.bags.bags import read_bags as read_bags
+from askance.learning.bags.copies import row_copies as row_copies
 from askance.learning.bags.proportion_classifier import ProportionClassifier as ProportionClassifier
-from askance.learning.bags.row_copies import row_copies as row_copies

@@ -12,7 +12,7 @@ import numpy as np
 from askance.arrays import Floats, Integers
 from askance.errors import InvalidInput
 from askance.learning.bags.bags import Bags
-from askance.learning.bags.row_copies import row_copies
+from askance.learning.bags.copies import row_copies
 from askance.learning.face.base_learner import check_base_learner
 from askance.learning.face.random_state import random_seed
 from askance.solvers.em import class_probabilities, weight_argument

@@ -17,7 +17,7 @@ import numpy as np
 from askance.arrays import Floats, Integers
 from askance.errors import InvalidInput, Unidentifiable
 from askance.learning.bags.bags import nearest_shares
-from askance.learning.bags.row_copies import row_copies
+from askance.learning.bags.copies import row_copies
 from askance.learning.ratios.bag_doubt import overstatement
 from askance.learning.ratios.bag_softmax import Stack, best_bag_softmax, fit_stack, linear_logits, log_posterior
 from askance.learning.ratios.class_spread import tangent
