@@ -28,7 +28,7 @@ MECHANISMS = [
     *(f"counts-{name}" for name in OF_COUNTS),
     *(f"mean-operator-{name}" for name in OF_SUMS),
 ]
-LAWS = ["composition", "exact-draws", "filters", "shuffling"]  # what holds for all of them
+LAWS = ["composition", "counts-within", "exact-draws", "filters", "shuffling"]  # what holds for all of them
 X, Y = np.random.default_rng(0).normal(size=(30, 2)), np.tile([-1, 1], 15)
 
 

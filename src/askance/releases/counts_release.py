@@ -113,7 +113,8 @@ class CountsRelease(JsonRelease):
     @property
     def proportions(self) -> Floats:
         """The proportions of the classes, bags x K: from 0 to 1, with sum 1."""
-        return self.counts / self._sizes
+        said = self.counts if self.version > 2 else possible_counts(self.raw, self.totals)
+        return said / self._sizes
 
     @property
     def raw_proportions(self) -> Floats:

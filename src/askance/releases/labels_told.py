@@ -60,7 +60,7 @@ def refuse_telling_columns(
     Examples
     --------
     >>> labels = np.arange(100) % 2
-    >>> refuse_telling_columns(np.c_[np.arange(100.0), 7 - 2 * labels], labels, ["a", "b"])
+    >>> refuse_telling_columns(np.c_[np.arange(100.0), 7 - 2 * labels], labels, ["a", "b"])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
     askance.errors.InvalidInput: ...the feature 'b' tells nearly every label...
@@ -105,7 +105,8 @@ def refuse_telling_identifiers(ids: Any, codes: Codes) -> None:
 
     Examples
     --------
-    >>> refuse_telling_identifiers([f"{i}-{'no yes'.split()[i % 2]}" for i in range(100)], np.arange(100) % 2)
+    >>> names = [f"{i}-{'no yes'.split()[i % 2]}" for i in range(100)]
+    >>> refuse_telling_identifiers(names, np.arange(100) % 2)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
     askance.errors.InvalidInput: ...identifiers that tell nearly every label...

@@ -77,6 +77,9 @@ def test_known_noise_is_chance():
     noisy = table[:, 1] + 0.2 * rng.normal(size=30)
     found = diagnosed(X, bags, noisy, 0.04)
     assert found.overdispersion * 29 < chi2.ppf(0.999, 29)
+    assert found.drowned
+    assert not found.informative
+    assert "noise alone" in found.notes[0]
     assert found.labels_worth < 60  # 29 expected; with the noise taken for differences 250
     assert found.alike
 

@@ -298,6 +298,14 @@ def test_labels_of_a_model_that_is_sure_of_the_opposite():
     assert np.isfinite(given.log_likelihood).all()
 
 
+def test_proportions_that_are_noise_leave_the_overall_mix():
+    X, _, bags, table = people(1000, 6, seed=8, skew=3.0)
+    noisy = table[:, 1] + 0.4 * np.random.default_rng(0).normal(size=len(table))
+    with pytest.warns(ask.AskanceWarning, match="noise alone"):
+        fitted = ask.ProportionClassifier().fit(X, bags, noisy, 0.16)
+    assert fitted.method_ == "overall-mix"
+
+
 def test_of_two_hills_the_likelier_is_taken():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(400, 3))

@@ -30,6 +30,8 @@ RANDOM = 2.0
 UNLIKE, UNLIKE_P = 2.0, 0.01
 # Labels that bags are worth below which they are said to tell next to nothing: two bags dealt at random are worth one.
 NOTHING = 1.0
+# Noise that makes up half of the differences is more than a likelihood that takes proportions for exact can bear.
+DROWNED, DROWNED_P = 0.5, 0.05
 _LOOKED_AT = 2000  # rows from which correlations of features are taken: they only say how surely bags are unlike
 _UPPER = 0.2  # of how much bags differ, an upper limit is taken that is too low so often
 
@@ -51,6 +53,8 @@ class BagDiagnosis:
     misfit, misfit_p : float
         The bags' distances from the means that their proportions call for, over what chance makes of them, and the
         probability of more; NaN with no more bags than classes.
+    noise_share : float
+        The part of the proportions' differences that their known noise makes up on average.
     """
 
     bags: int
@@ -62,11 +66,17 @@ class BagDiagnosis:
     correlation: float
     misfit: float
     misfit_p: float
+    noise_share: float = 0.0
 
     @property
     def informative(self) -> bool:
         """Whether the bags' proportions differ by enough to tell anything."""
-        return self.labels_worth >= NOTHING
+        return self.labels_worth >= NOTHING and not self.drowned
+
+    @property
+    def drowned(self) -> bool:
+        """Whether noise makes up most of the proportions' differences, and may make up all."""
+        return self.noise_share > DROWNED and self.overdispersion_p > DROWNED_P
 
     @property
     def at_random(self) -> bool:
@@ -99,6 +109,11 @@ class BagDiagnosis:
         """What a user must know before believing anything that is learned from such bags."""
         if self.informative:
             return ()
+        if self.drowned:
+            return (
+                f"The differences between the proportions of the {self.bags} bags may be noise alone "
+                f"(p {p_value(self.overdispersion_p)}): they tell next to nothing.",
+            )
         return (
             f"The proportions of the {self.bags} bags are nearly the same: they tell as much as "
             f"{number(self.labels_worth, 2)} single labels would. What is learned from them may be upside down, and "
@@ -145,6 +160,7 @@ def diagnose_bags(X: Floats, bags: Bags) -> BagDiagnosis:
         correlation=float(np.clip((at_most - 1) / max(spread.typical_size - 1, 1e-9), 0.0, 1.0)),
         misfit=misfit,
         misfit_p=misfit_p,
+        noise_share=spread.noise_share,
     )
 
 
@@ -169,6 +185,7 @@ class _Spread:
         weights = np.einsum("bij,ji->b", chance, drawn) / free  # sizes, less what noise takes
         self.square = float(np.einsum("bi,bij,bj->", apart, chance, apart))
         by_noise = np.einsum("bij,ji->b", noise, inverse)
+        self.noise_share = float(np.clip(sizes @ by_noise / max(float(sizes @ each), 1e-300), 0.0, 1.0))
         self.worth = max(float(sizes @ (each - by_noise)) / free, 0.0)
         total = weights.sum()
         self.typical_size = float((total - (weights**2).sum() / total) / max(len(sizes) - 1, 1))

@@ -12,7 +12,7 @@ import numpy as np
 from askance.arrays import Floats, Integers
 from askance.learning.bags.label_counts_loops import condition_bags
 
-_SUREST = -300.0  # a log-probability: labels rarer than this are as rare as this
+_SUREST = -950.0  # a log-probability: what is rarer is as rare as this, which 200 steps of the tilt can still undo
 LARGEST_TABLE = 4_000_000  # cells of the dynamic programme of a bag, 32 MB; a larger bag is tilted only
 
 

@@ -56,7 +56,7 @@ def doubts(method: str, found: BagDiagnosis, gain: float | None) -> list[str]:
             f"The {found.bags} bags do not tell the classes apart (a model is {gain:+.1f} nats likelier than none; "
             f"{TOLD:g} are needed): {every}. More bags, or bags of more different proportions, would help."
         )
-    elif method in NEEDS_DIFFERENCES:
+    elif method in NEEDS_DIFFERENCES or found.drowned:
         said.extend(found.notes)
     if found.alike is False and method in NEEDS_ALIKE:
         said.append(

@@ -161,7 +161,7 @@ class ProportionClassifier(BagEstimator, LinearClassifier):
             flexible = "committee" if self.base_estimator is None else "relabel"
             method = chosen_method(self.bag_diagnosis_, bags, X.shape[1] + self.fit_intercept, flexible)
             gain = problem.gain
-            method = method if gain >= TOLD else "overall-mix"
+            method = method if gain >= TOLD and not self.bag_diagnosis_.drowned else "overall-mix"
         elif method in ("alternating", "bag-likelihood", "linear-committee", "relabel", "committee"):
             gain = problem.gain
         self._forget("coef_", "learner_", "committee_")

@@ -94,7 +94,7 @@ def expected_distortion(mechanisms: Sequence[CountMechanism], totals: Sequence[i
     >>> from askance.mechanisms.budget import Budget
     >>> law = best_noise(3, Budget.of("0.01"))
     >>> round(expected_distortion([law], [20]), 2), round(mean_distortion([law], [20]), 1)
-    (1.33, 17.5)
+    (1.29, 20.0)
     """
     sizes, classes = np.array(totals, dtype=float), mechanisms[0].classes
     most = 2 * (1 - 1 / classes)
