@@ -349,6 +349,14 @@ def test_bags_by_an_attribute_get_the_linear_committee_and_both_answers_are_show
     np.testing.assert_allclose(again.predict_proba(X), fitted.predict_proba(X))
 
 
+@pytest.mark.parametrize("method", ["relabel", "bag-classifier"])
+def test_rows_that_are_repeated_are_held_out_together(method):
+    X, y, bags, table = people(250, 4, seed=6, skew=1.0)
+    twice = np.concatenate([np.arange(250), np.arange(250)])
+    fitted = ask.ProportionClassifier(method, random_state=0).fit(X[twice], bags[twice], table)
+    assert fitted.score(X, y, of="truth") > 0.65
+
+
 def test_a_base_estimator_of_ones_own():
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 

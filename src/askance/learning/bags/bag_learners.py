@@ -90,7 +90,7 @@ def cross_fit_bags(base: Any, X: Any, bags: Integers) -> CrossFit:
         return CrossFit(model, _finite_rows(model.oob_decision_function_))
     folds = max(2, min(_FOLDS, int(np.bincount(bags).min())))
     dealt = StratifiedGroupKFold(folds) if repeated else StratifiedKFold(folds)
-    held_out = cross_val_predict(base, X, bags, groups=copies, cv=dealt, method="predict_proba")
+    held_out = cross_val_predict(base, X, bags, groups=copies if repeated else None, cv=dealt, method="predict_proba")
     return CrossFit(base.fit(X, bags), held_out)
 
 
@@ -111,7 +111,7 @@ def cross_fit_labels(base: Any, X: Any, labels: Floats) -> CrossFit:
         return CrossFit(model, _finite_rows(_as_shares(model.oob_prediction_, labels.shape[1])))
     held_out = np.empty_like(labels)
     dealt = GroupKFold(_FOLDS) if repeated and copies.max() >= _FOLDS else KFold(_FOLDS)
-    for seen, hidden in dealt.split(labels, groups=copies):
+    for seen, hidden in dealt.split(labels, groups=copies if isinstance(dealt, GroupKFold) else None):
         part = _fit_soft(clone(base), X[seen], labels[seen])
         held_out[hidden] = class_shares(part, X[hidden], labels.shape[1])
     return CrossFit(_fit_soft(clone(base), X, labels), held_out)
