@@ -19,7 +19,9 @@ from askance.learning.records.record_sums import (
     packed,
 )
 from askance.learning.totals.even_risk import EvenRisk
+from askance.learning.totals.shaped_sums import ShapedSums
 from askance.learning.totals.user_losses import as_loss
+from askance.mechanisms.sums.label_shape import LabelShape
 from askance.statistics.base import Records
 from askance.statistics.device_noise import DeviceNoise
 from askance.statistics.features import FeatureMoments
@@ -158,6 +160,15 @@ EXAMPLES = {
     "even risk": (EvenRisk(as_loss("logistic"), np.array([0.5, 1.0, -1.0, 0.2]), True), some_records),
     "even risk without curvature": (
         EvenRisk(as_loss("logistic"), np.array([1.0, -1.0, 0.2]), False, with_curvature=False), some_records,
+    ),
+    "totals of shaped rows": (
+        ShapedSums(
+            np.array([[0.5, 1.0, -1.0, 0.2]]),
+            np.array([[-1.0], [1.0]]) / np.sqrt(2),
+            LabelShape.turned(LabelShape([-1.0] * 3, [1.0] * 3, [0.0] * 3, [1.0] * 3), np.eye(3)[:, :2], 1.0),
+            True,
+        ),
+        some_records,
     ),
     "moments of rows": (SecondMoments(HiddenRows(ROW)), some_numbers(ROW)),
     "moments of an outcome": (SecondMoments(OUTCOME), some_numbers(NUMBER)),

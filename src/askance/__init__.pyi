@@ -54,6 +54,7 @@ from askance.learning.surveys.list_experiment import ListExperiment as ListExper
 from askance.learning.totals.mean_operator_classifier import MeanOperatorClassifier as MeanOperatorClassifier
 from askance.mechanisms.accounting.shuffling import shuffled as shuffled
 from askance.mechanisms.ledger import Ledger as Ledger
+from askance.mechanisms.sums.label_shape import LabelShape as LabelShape
 from askance.planning.auditing.channel_audit import audit as audit
 from askance.planning.auditing.counts_audit import audit_counts as audit_counts
 from askance.planning.auditing.mean_operator_audit import audit_mean_operator as audit_mean_operator
@@ -62,6 +63,8 @@ from askance.planning.study_plan import plan as plan
 from askance.releases.counts_release import CountsRelease as CountsRelease
 from askance.releases.counts_release import release_counts as release_counts
 from askance.releases.mean_operator import MeanOperator as MeanOperator
+from askance.releases.mean_operator_preview import MeanOperatorPreview as MeanOperatorPreview
+from askance.releases.mean_operator_preview import preview_mean_operator as preview_mean_operator
 from askance.releases.mean_operator_release import MeanOperatorRelease as MeanOperatorRelease
 from askance.releases.mean_operator_release import release_mean_operator as release_mean_operator
 from askance.releases.reading import read_release as read_release

@@ -94,7 +94,7 @@ def test_a_release_as_json(place, run):
 
 
 def test_some_columns_and_no_intercept(place, run):
-    code, _, err = run(*releasing(columns="dose"), "--no-intercept")
+    code, _, err = run(*releasing(columns="dose"), "--no-intercept", "--shape", "none")
     assert code == 0, err
     release = MeanOperatorRelease.read("mu.json")
     assert release.columns == ("dose",)
@@ -102,6 +102,45 @@ def test_some_columns_and_no_intercept(place, run):
     code, out, err = run("fit", "mu.json", "--features", "X.parquet", "--id", "id", "--loss", "square")
     assert code == 0, err
     assert "Intercept" not in out
+
+
+def test_a_dry_run_tells_the_accuracy_and_spends_nothing(place, run):
+    code, out, err = run(*releasing(), "--dry-run")
+    assert code == 0, err
+    assert "predicted accuracy, where clean labels would give" in out
+    assert "85%: 8" in out
+    code, out, err = run(*releasing(), "--dry-run", "--json")
+    assert 0.8 < json.loads(out)["predicted_accuracy"]["0.85"] < 0.85
+    assert spent() == []
+    assert not (place / "mu.json").exists()
+
+
+def test_a_release_near_guessing_is_refused_unless_said_anyway(place, run):
+    code, _, err = run(*releasing(epsilon="0.0005"))
+    assert code == 2
+    assert "near guessing" in err
+    assert "--anyway" in err
+    assert spent() == []
+    code, _, err = run(*releasing(epsilon="0.0005"), "--anyway")
+    assert code == 0, err
+    assert spent() == ["0.0005"]
+
+
+def test_dollars_beside_bits_survive_both_sides(place, run):
+    pq.write_table(features(dose=X[:, 1] * 1e5, age=np.where(np.arange(ROWS) == 7, 1e6, X[:, 0])), "raw.parquet")
+    code, _, err = run(*releasing(features="raw.parquet"))
+    assert code == 0, err
+    code, out, err = run("fit", "mu.json", "--features", "raw.parquet", "--id", "id", "--json")
+    assert code == 0, err
+    told = json.loads(out)["parameters"]
+    estimates = dict(zip(told["names"], told["estimates"], strict=True))
+    assert estimates["age"] == pytest.approx(1.0, abs=0.35)
+    assert estimates["dose"] * 1e5 == pytest.approx(-0.5, abs=0.35)
+    audited = ("audit", "mu.json", "--data", "labels.csv", "--features", "raw.parquet", "--id", "id", "--label", "ill")
+    code, out, err = run(*audited, "--draws", "60")
+    assert code == 0, err + out
+    code, _, err = run("verify", "mu.json")
+    assert code == 0, err
 
 
 def test_labels_that_are_numbers(place, run):

@@ -195,7 +195,7 @@ def die(*arguments):
     os.kill(os.getpid(), signal.SIGKILL)
 
 mean_operator_release._Task.release = die  # after the spend, before anything is drawn
-ask.release_mean_operator(np.ones((4, 1)), [1, 1, -1, 1], 0.75, ledger=sys.argv[1])
+ask.release_mean_operator(np.linspace(-1, 1, 400)[:, None], [1, -1] * 200, 0.75, ledger=sys.argv[1])
 """
 
 
@@ -205,11 +205,11 @@ def test_a_process_that_is_killed_after_spending_has_spent(ledger):
     (entry,) = ledger.entries
     assert (entry.epsilon, entry.release) == ("0.75", None)
     with pytest.raises(BudgetSpent):
-        ask.release_mean_operator(np.ones((4, 1)), [1, 1, -1, 1], 0.75, ledger=ledger)
+        ask.release_mean_operator(np.linspace(-1, 1, 400)[:, None], [1, -1] * 200, 0.75, ledger=ledger)
 
 
 def test_a_release_is_recorded_by_its_digest(ledger, tmp_path):
-    release = ask.release_mean_operator(np.ones((4, 1)), [1, 1, -1, 1], 0.5, ledger=ledger)
+    release = ask.release_mean_operator(np.linspace(-1, 1, 400)[:, None], [1, -1] * 200, 0.5, ledger=ledger)
     release.write(tmp_path / "mu.json")
     assert ledger.entries[0].release == release.digest
 

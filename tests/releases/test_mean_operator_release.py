@@ -26,6 +26,8 @@ from askance.planning.theory.mean_operator_bounds import noise_bound, parameter_
 from askance.releases.mean_operator_release import MeanOperatorRelease, simulate_mean_operator_release
 from askance.releases.restated import content_digest
 
+pytestmark = pytest.mark.filterwarnings("ignore:A model from this release would be near guessing")
+
 RNG = np.random.default_rng(11)
 X = RNG.standard_normal((200, 3))
 Y = RNG.choice([-1, 1], 200)
@@ -205,7 +207,9 @@ def test_releases_are_unbiased_and_vary_as_they_say(mechanism, classes):
     rng = np.random.default_rng(7)
     y = rng.choice(classes, 200, p=None if len(classes) == 2 else [0.6, 0.3, 0.1])
     made = [
-        simulate_mean_operator_release(X, y, 1, delta_of(mechanism), mechanism, rng=rng, classes=classes).operator
+        simulate_mean_operator_release(
+            X, y, 1, delta_of(mechanism), mechanism, rng=rng, classes=classes, shape="none"
+        ).operator
         for _ in range(400 if mechanism != "knorm" else 200)
     ]
     mu, values = truth(X, y, classes), np.array([operator.values for operator in made])
@@ -232,7 +236,7 @@ def test_the_predicted_error_is_the_sum_of_the_variances(mechanism, classes):
 
 
 def test_the_scale_of_laplace_noise_is_that_of_the_paper():
-    release = ask.release_mean_operator(X, Y, 0.5, mechanism="laplace")
+    release = ask.release_mean_operator(X, Y, 0.5, mechanism="laplace", shape="none")
     scale = 2 * (np.abs(X).sum(axis=1).max() + 1) / (200 * 0.5)
     assert release.operator.noise_variance == pytest.approx(np.full(4, 2 * scale**2), rel=1e-6)
     assert release.norms["one"] == pytest.approx(np.abs(X).sum(axis=1).max() + 1)
@@ -245,9 +249,11 @@ def test_the_scale_of_laplace_noise_is_that_of_the_paper():
 def test_auto_takes_the_least_error():
     dense = ask.release_mean_operator(np.ones((10_000, 40)), [1, -1] * 5000, 1)
     assert dense.mechanism == "knorm"  # all coordinates alike: the 2-norm is small beside the 1-norm
-    sparse = ask.release_mean_operator(np.repeat(np.eye(40), 50, axis=0), [1, -1] * 1000, 1, fit_intercept=False)
+    sparse = ask.release_mean_operator(
+        np.repeat(np.eye(40), 50, axis=0), [1, -1] * 1000, 1, fit_intercept=False, shape="none"
+    )
     assert sparse.mechanism == "laplace"
-    wide = ask.release_mean_operator(RNG.standard_normal((60, 200)), [1, -1] * 30, 1)
+    wide = ask.release_mean_operator(RNG.standard_normal((60, 200)), [1, -1] * 30, 1, shape="none")
     assert wide.mechanism == "response"  # fewer people than d^2
     relaxed = ask.release_mean_operator(np.ones((1000, 40)), [1, -1] * 500, 1, 1e-3)
     assert relaxed.mechanism == "gaussian"
@@ -291,7 +297,7 @@ def test_a_release_comes_back_from_its_file(tmp_path):
     ("change", "says"),
     [
         ({"format": "other"}, "is not the release"),
-        ({"version": 3}, "format version 3"),
+        ({"version": 4}, "format version 4"),
         ({"values": [1.0]}, "damaged"),
         ({"values": None}, "damaged"),
         ({"rows": "many"}, "damaged"),
@@ -357,7 +363,8 @@ def with_value(value):
         ((X, Y[:-1], 1), {}, "199 labels for 200 rows"),
         ((with_value(np.nan), Y, 1), {}, "row 151, feature 2 is not a finite number"),
         ((with_value(np.inf), Y, 1), {}, "row 151, feature 2"),
-        ((with_value(1e300), Y, 1), {}, "features as large as"),
+        ((with_value(1e300), Y, 1), {"shape": "none"}, "features as large as"),
+        ((X, Y, 1), {"shape": "round"}, "shape='round'"),
         ((X[:, 0], Y, 1), {}, "shape"),
         ((X[:0], Y[:0], 1), {}, "shape"),
         ((np.array([["a"]] * 200), Y, 1), {}, "table of numbers"),

@@ -20,7 +20,7 @@ with warnings.catch_warnings(record=True) as said:
     print(len(said))
     for _ in range(3):
         ask.release_counts([3, 7], 0.1)
-        ask.release_mean_operator(np.ones((4, 1)), [1, 1, -1, 1], 0.1)
+        ask.release_mean_operator(np.linspace(-1, 1, 2000)[:, None], [1, 1, -1, 1] * 500, 0.1)
     print(len(said), os.path.basename(said[0].filename), said[0].category.__name__)
     print(said[0].message)
 """

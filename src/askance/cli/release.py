@@ -1,5 +1,6 @@
 """``askance release``: totals of private labels, for who holds the features."""
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -54,17 +55,32 @@ def mean_operator(
         typer.Option(metavar="COLUMNS", help="Features that may be known although they tell nearly every label."),
     ] = None,
     intercept: Annotated[bool, typer.Option("--intercept/--no-intercept", help="Release the mean label too.")] = True,
+    shape: Annotated[
+        Literal["auto", "none"],
+        typer.Option(help="Whether features are scaled, turned and shortened first, or taken as they are."),
+    ] = "auto",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Tell what the release would be worth; spend and write nothing.")
+    ] = False,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Release although a model from it would be near guessing.")
+    ] = False,
     sign: SignKey = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """Release a noisy total of features by label, from which the holder of the features can train a classifier.
 
-    One person's label is protected; features and identifiers are taken to be known to both sides. The budget is spent
-    before any noise is drawn. Whatever is refused spends nothing.
+    One person's label is protected; features and identifiers are taken to be known to both sides. Features may be in
+    any units: what is done to them first follows from them alone, and the release says it. The budget is spent before
+    any noise is drawn. Whatever is refused spends nothing, and so does a release that would be near guessing; --dry-run
+    tells the accuracy to expect, from the features and without a label.
     """
+    from askance.cli.output import print_json, show
+    from askance.errors import InvalidInput
     from askance.files.kinds import FileKind
     from askance.mechanisms.ledger import Ledger
+    from askance.releases.mean_operator_preview import preview_mean_operator
     from askance.releases.mean_operator_release import MeanOperatorRelease, release_mean_operator
     from askance.releases.signatures import sign_release, signing_key
     from askance.tables.people import PeopleFeatures, read_labels
@@ -75,19 +91,34 @@ def mean_operator(
     book = Ledger(ledger)
     declared = _classes(classes)
     public = PeopleFeatures.read(features, id_column, between_commas(columns, "--columns"), private=label)
-    done = release_mean_operator(
-        public.values,
-        read_labels(labels, id_column, label, declared, public.ids),
-        epsilon,
-        delta,
-        mechanism,
-        ledger=book,
-        classes=declared,
-        fit_intercept=intercept,
-        columns=public.columns,
-        ids=public.ids,
-        public_columns=between_commas(public_columns, "--public-columns") or (),
+    preview = preview_mean_operator(
+        public.values, epsilon, delta, mechanism, classes=declared, fit_intercept=intercept, shape=shape
     )
+    if dry_run:
+        if as_json:
+            print_json(preview.to_dict())
+        else:
+            show(str(preview))
+            show(f"Nothing was spent: {book!r}")
+        return
+    if preview.is_near_guessing and not anyway:
+        raise InvalidInput(preview.warning.rstrip("."), "a release that is worth its budget", "Or say --anyway.")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "A model from this release would be near guessing")  # --anyway was said
+        done = release_mean_operator(
+            public.values,
+            read_labels(labels, id_column, label, declared, public.ids),
+            epsilon,
+            delta if preview.shape is None or preview.mechanism == "gaussian" else 0,
+            mechanism if preview.shape is None else preview.mechanism,
+            ledger=book,
+            classes=declared,
+            fit_intercept=intercept,
+            shape=preview.shape or "none",
+            columns=public.columns,
+            ids=public.ids,
+            public_columns=between_commas(public_columns, "--public-columns") or (),
+        )
     done.write(out, overwrite=overwrite)
     if key is not None:
         sign_release(out, key, done.digest)

@@ -13,10 +13,13 @@ from askance.releases.declarations import Sample as Sample
 from askance.releases.declared_columns import conform_columns as conform_columns
 from askance.releases.header import Header as Header
 from askance.releases.header import whole_person as whole_person
+from askance.releases.label_task import Mechanism as Mechanism
+from askance.releases.label_task import Shape as Shape
 from askance.releases.manifest import write_manifest as write_manifest
 from askance.releases.mean_operator import MeanOperator as MeanOperator
+from askance.releases.mean_operator_preview import MeanOperatorPreview as MeanOperatorPreview
+from askance.releases.mean_operator_preview import preview_mean_operator as preview_mean_operator
 from askance.releases.mean_operator_release import MeanOperatorRelease as MeanOperatorRelease
-from askance.releases.mean_operator_release import Mechanism as Mechanism
 from askance.releases.mean_operator_release import release_mean_operator as release_mean_operator
 from askance.releases.mean_operator_release import simulate_mean_operator_release as simulate_mean_operator_release
 from askance.releases.paid_privatizing import pay_for_answers as pay_for_answers

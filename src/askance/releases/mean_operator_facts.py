@@ -1,8 +1,9 @@
 """What a file of a mean operator says, checked: all that follows from the mechanism and public numbers is recomputed.
 
 Facts that nothing follows from are the values themselves, the names of classes and columns, how many people there are,
-how long their rows are, the mechanism, and the level that was asked for. With randomised response the covariance of the
-noise follows from features, which are not in the file: of it the size is checked, and that it can be one.
+how long their rows are and how they were shaped, the mechanism, and the level that was asked for. With randomised
+response the covariance of the noise follows from features, which are not in the file: of it the size is checked, and
+that it can be one.
 """
 
 import math
@@ -17,6 +18,7 @@ from askance.arrays import Floats
 from askance.channels.alphabet import Label, as_labels
 from askance.errors import InvalidInput
 from askance.mechanisms.budget import Budget
+from askance.mechanisms.sums.label_shape import LabelShape
 from askance.mechanisms.sums.label_sums import LabelSums
 from askance.mechanisms.sums.mean_operator_mechanisms import SumMechanism, choose_sum_mechanism
 from askance.releases.counts_facts import exact_level, read_exact_level
@@ -54,11 +56,14 @@ def read_sums(fields: Mapping[str, Any]) -> ToldSums:
         raise InvalidInput(f"rows = {rows!r:.40}", "how many people there are: 1 to 2^53")
     if not isinstance(intercept, bool):
         raise InvalidInput(f"intercept = {intercept!r:.40}", "true or false")
-    width = len(fields["columns"]) + intercept
+    shape = read_shape(fields)
+    width = (len(fields["columns"]) if shape is None else shape.width) + intercept
     name = str(fields["mechanism"])
     earlier = fields["version"] == 1
     public = _public_of_version_1(fields) if earlier else fields["sums"]
     sums = _checked_sums(public, (len(classes), width), rows, intercept)
+    if shape is not None and sums.squared_two_norm * sums.step**2 - intercept > shape.longest * (1 + _ROUNDING):
+        raise InvalidInput("rows that are longer than their shape allows", f"at most {shape.longest**0.5:.6g} long")
     said = {str(key): float(value) for key, value in fields["predicted"].items()}
     if earlier:
         asked = Budget.of(fields["guarantee"]["epsilon"], fields["guarantee"]["delta"])
@@ -69,6 +74,16 @@ def read_sums(fields: Mapping[str, Any]) -> ToldSums:
     if chosen.name != name:
         raise InvalidInput(f"the mechanism {name!r:.40}", f"{chosen.name}, which errs least")
     return ToldSums(sums, chosen, predicted)
+
+
+def read_shape(fields: Mapping[str, Any]) -> LabelShape | None:
+    """Return what a file says was done to the features before labels were added up with them."""
+    if fields["version"] < 3:
+        return None
+    shape = LabelShape.from_dict(fields["shape"])
+    if shape.columns != len(fields["columns"]):
+        raise InvalidInput(f"a shape for {shape.columns} features", f"one for the {len(fields['columns'])} columns")
+    return shape
 
 
 def read_covariance(fields: Mapping[str, Any], told: ToldSums) -> Any:

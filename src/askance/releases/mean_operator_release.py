@@ -4,33 +4,34 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self, get_args
+from typing import Any, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 import askance
-from askance.arrays import Codes
-from askance.channels.alphabet import Alphabet, Label, as_labels
+from askance.channels.alphabet import Label, as_labels
 from askance.channels.guarantee import Guarantee, proof_page
 from askance.entropy.bits import BitSource, GeneratorBits
 from askance.errors import AskanceWarning, InvalidInput
 from askance.mechanisms.accounting.privacy_loss import PrivacyLoss
 from askance.mechanisms.budget import Budget, Number
 from askance.mechanisms.ledger import Ledger
-from askance.mechanisms.sums.label_sums import LabelSums, sum_by_label
-from askance.mechanisms.sums.mean_operator_mechanisms import SumMechanism, choose_sum_mechanism
+from askance.mechanisms.sums.label_shape import LabelShape, ShapedRows
 from askance.releases.counts_facts import read_exact_level
 from askance.releases.json_release import JsonRelease
+from askance.releases.label_task import LabelTask, Mechanism, Shape, feature_table, label_codes, label_guarantee
 from askance.releases.labels_told import refuse_named_label, refuse_telling_columns, refuse_telling_identifiers
 from askance.releases.mean_operator import MeanOperator
 from askance.releases.mean_operator_facts import (
     check_on_grid,
     norms_of,
     read_covariance,
+    read_shape,
     read_sums,
     told_sums,
 )
+from askance.releases.mean_operator_preview import preview_of
 from askance.releases.paid_release import paid_release
 from askance.tables.digest import FeatureDigest
 from askance.tables.identifiers import Identifiers
@@ -40,9 +41,7 @@ UNKEYED = (
     "test guesses about the features, without the identifiers. Keep it between those who hold the features, or make it "
     "anew."
 )
-NEIGHBOURS = "data sets that differ in one label; features and the number of people are public"
-
-Mechanism = Literal["auto", "laplace", "knorm", "gaussian", "response"]
+_BLOCK = 1 << 14  # rows at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +70,8 @@ class MeanOperatorRelease(JsonRelease):
     public : mapping, optional
         The level that was asked for, and exact numbers about the sums, from which a reader recomputes the rest. Askance
         0.1.0 did not write them down.
+    shape : LabelShape, optional
+        What was done to the features before labels were added up with them; as they are if not given.
     askance : str
         The version that made it.
 
@@ -84,7 +85,7 @@ class MeanOperatorRelease(JsonRelease):
     """
 
     FORMAT = "askance-mean-operator"
-    VERSION = 2
+    VERSION = 3
     WHAT = "the release of a mean operator"
     FOR = "A mean operator is for MeanOperatorClassifier."
 
@@ -99,6 +100,7 @@ class MeanOperatorRelease(JsonRelease):
     predicted: Mapping[str, float]
     features: FeatureDigest | None = None
     public: Mapping[str, Any] | None = None
+    shape: LabelShape | None = None
     askance: str = askance.__version__
 
     def __post_init__(self) -> None:
@@ -118,6 +120,9 @@ class MeanOperatorRelease(JsonRelease):
                 "a release without a digest of its features", "one that was made with row identifiers (ids=...)"
             )
         difference = self.features.difference(self.features.again(ids, columns, features))
+        shape = self.shape
+        if not difference and shape is not None and not _has_norms(shape, features, self.norms, self.intercept):
+            difference = "by the shape that it says, their rows have another length than it says"
         if difference:
             raise InvalidInput(
                 f"these are not the features that the labels were added up with: {difference}",
@@ -129,7 +134,7 @@ class MeanOperatorRelease(JsonRelease):
         covariance = self.operator.noise_covariance
         return {
             "format": self.FORMAT,
-            "version": 1 if self.public is None else self.VERSION,
+            "version": 1 if self.public is None else 2 if self.shape is None else self.VERSION,
             "askance": self.askance,
             "values": self.operator.values.tolist(),
             "noise_variance": self.operator.noise_variance.tolist(),
@@ -146,6 +151,7 @@ class MeanOperatorRelease(JsonRelease):
             "predicted": dict(self.predicted),
             "features": None if self.features is None else self.features.to_dict(),
             **(self.public or {}),
+            **({} if self.shape is None else {"shape": self.shape.to_dict()}),
         }
 
     @classmethod
@@ -158,9 +164,10 @@ class MeanOperatorRelease(JsonRelease):
             checked.sums.rows,
             noise_covariance=read_covariance(fields, checked),
         )
-        columns = tuple(map(str, fields["columns"]))
-        if operator.width != len(columns) + fields["intercept"]:
-            raise InvalidInput(f"{operator.width} values for {len(columns)} columns", "as many, and the intercept's")
+        columns, shape = tuple(map(str, fields["columns"])), read_shape(fields)
+        wanted = len(columns) if shape is None else shape.width
+        if operator.width != wanted + fields["intercept"]:
+            raise InvalidInput(f"{operator.width} values for {wanted} features", "as many, and the intercept's")
         earlier = fields["version"] == 1
         if not earlier:
             check_on_grid(operator.values, checked)
@@ -173,7 +180,7 @@ class MeanOperatorRelease(JsonRelease):
             raise InvalidInput("a digest of other features", "one of the rows and columns of the release")
         return cls(
             operator=operator,
-            guarantee=_guarantee(checked.mechanism),
+            guarantee=label_guarantee(checked.mechanism),
             mechanism=checked.mechanism.name,
             how_known=checked.mechanism.how_known,
             intercept=fields["intercept"],
@@ -183,13 +190,15 @@ class MeanOperatorRelease(JsonRelease):
             predicted=checked.predicted,
             features=features,
             public=None if earlier else told_sums(checked.sums, read_exact_level(fields["asked"])),
+            shape=shape,
             askance=str(fields["askance"]),
         )
 
     def __str__(self) -> str:
         return (
             f"mean operator of {self.operator.rows:,} labels, {len(self.columns)} features"
-            f"{' and an intercept' * self.intercept}\n{self.mechanism}: {self.guarantee}\n{self.how_known}"
+            f"{' and an intercept' * self.intercept}{_said_shape(self.shape)}\n{self.mechanism}: {self.guarantee}\n"
+            f"{self.how_known}"
         )
 
 
@@ -206,26 +215,26 @@ def release_mean_operator(
     columns: Sequence[str] | None = None,
     ids: Any = None,
     public_columns: Sequence[str] = (),
+    shape: Shape = "auto",
 ) -> MeanOperatorRelease:
     """Release (1/m) sum y_i x_i with noise, so that nobody's label can be told from it.
 
     Two data sets are neighbours if they differ in one label; the features X and the number of people are public. One
     label moves the sum by 2 x_i at most, so the noise is calibrated to the largest norm of a row. Noise is drawn from
-    the operating system's entropy; there is no seed.
+    the operating system's entropy; there is no seed. Where a model from the release would be near guessing, a warning
+    says so before anything is spent; :func:`askance.preview_mean_operator` tells more, without labels.
 
     Parameters
     ----------
     X : array, m x d
-        Public features. Their scale matters: noise is the same for all of them. Bring them to a common scale first, by
-        public numbers.
+        Public features, in any units.
     y : array, m
         Private labels.
     epsilon, delta : number
         The level of privacy. A positive delta is for Gaussian noise.
     mechanism : {"auto", "laplace", "knorm", "gaussian", "response"}
         Laplace noise for the 1-norm, noise of uniform direction for the 2-norm, Gaussian noise for the 2-norm, or
-        randomised response of every label. "auto" takes the one of least total squared error, which follows from public
-        numbers; see ``predicted`` of the release.
+        randomised response of every label. "auto" takes the one of least error, which follows from public numbers.
     ledger : Ledger or path, optional
         The budget to spend from. It is spent before any noise is drawn, and stays spent whatever happens afterwards.
         With ``ids`` it is spent by these people, else by everybody.
@@ -241,6 +250,11 @@ def release_mean_operator(
     public_columns : sequence of str, optional
         Features that everybody may know although they tell nearly every label. Others that do are refused: as a rule
         these are the labels themselves, under another name.
+    shape : {"auto", "none"} or LabelShape
+        What is done to the features first. "auto" limits, scales, turns and shortens them so that the least is left of
+        a linear model's error, as far as features, level and number of people tell; the release says how, and
+        :class:`~askance.MeanOperatorClassifier` does the same. "none" takes them as they are: noise is then the same
+        for all columns, and the largest decides. The shape of another release makes totals that can be compared.
 
     Returns
     -------
@@ -251,7 +265,7 @@ def release_mean_operator(
     >>> import numpy as np, askance as ask
     >>> X = np.linspace(-1, 1, 1000)[:, None]
     >>> y = np.where(X[:, 0] > 0, 1, -1)
-    >>> release = ask.release_mean_operator(X, y, epsilon=1.0)
+    >>> release = ask.release_mean_operator(X, y, epsilon=1.0, shape="none")
     >>> bool(abs(release.operator.values[1] - 0.5) < 0.2)
     True
     >>> print(release.guarantee)  # doctest: +ELLIPSIS
@@ -261,7 +275,9 @@ def release_mean_operator(
     ----------
     Patrini, Nielsen & Nock, [MO], algorithm 2 and theorem 9 (for the 1-norm); Hardt & Talwar (2010) for the 2-norm.
     """
-    task = _Task.checked(X, y, epsilon, delta, mechanism, classes, fit_intercept, columns, ids, public_columns)
+    task = _Task.checked(X, y, epsilon, delta, mechanism, classes, fit_intercept, columns, ids, public_columns, shape)
+    if said := preview_of(task.labels, task.features).warning:
+        warnings.warn(said, AskanceWarning, stacklevel=2)
     return paid_release(task, ledger)
 
 
@@ -284,7 +300,8 @@ def simulate_mean_operator_release(
     >>> simulate_mean_operator_release(X, y, 1.0, mechanism="laplace", rng=np.random.default_rng(0)).mechanism
     'laplace'
     """
-    defaults = {"classes": None, "fit_intercept": True, "columns": None, "ids": None, "public_columns": ()}
+    defaults: dict[str, Any] = {"classes": None, "fit_intercept": True, "columns": None, "ids": None}
+    defaults |= {"public_columns": (), "shape": "auto"}
     return _Task.checked(X, y, epsilon, delta, mechanism, **(defaults | options)).release(GeneratorBits(rng))
 
 
@@ -292,29 +309,20 @@ def simulate_mean_operator_release(
 class _Task:
     """A release that is fully checked and decided, and not yet drawn."""
 
+    labels: LabelTask
     features: NDArray[Any]
-    codes: Codes
-    classes: tuple[Label, ...]
-    sums: LabelSums
-    asked: Budget
-    mechanism: SumMechanism
-    predicted: dict[str, float]
-    intercept: bool
-    columns: tuple[str, ...]
     digest: FeatureDigest | None
     people: Any
 
     @classmethod
     def checked(
-        cls, X: Any, y: Any, epsilon: Number, delta: Number, mechanism: str,
-        classes: Any, fit_intercept: bool, columns: Any, ids: Any, public_columns: Sequence[str],
+        cls, X: Any, y: Any, epsilon: Number, delta: Number, mechanism: str, classes: Any, fit_intercept: bool,
+        columns: Any, ids: Any, public_columns: Sequence[str], shape: Any,
     ) -> Self:  # fmt: skip
         budget = Budget.of(epsilon, delta)
-        if mechanism not in get_args(Mechanism):
-            raise InvalidInput(f"mechanism={mechanism!r}", f"one of {', '.join(get_args(Mechanism))}")
+        features, names = feature_table(X, columns)
         labels = (-1, 1) if classes is None else as_labels(classes, "classes")
-        features, names = _table(X, columns)
-        codes = _codes(y, labels)
+        codes = label_codes(y, labels)
         if len(codes) != len(features):
             raise InvalidInput(f"{len(codes)} labels for {len(features)} rows of features", "one label a row")
         refuse_named_label(y, names)
@@ -323,67 +331,50 @@ class _Task:
             refuse_telling_identifiers(ids, codes)
         people = ids.texts if isinstance(ids, Identifiers) else ids
         digest = None if ids is None else FeatureDigest.of(ids, names, features)
-        sums = sum_by_label(features, codes, len(labels), fit_intercept)
-        if sums.one_norm == 0:
-            raise InvalidInput("features that are all zero", "features that say something")
-        chosen, predicted = choose_sum_mechanism(mechanism, sums, budget, labels)
-        return cls(features, codes, labels, sums, budget, chosen, predicted, fit_intercept, names, digest, people)
+        task = LabelTask.decided(features, names, codes, labels, budget, mechanism, fit_intercept, shape)
+        return cls(task, features, digest, people)
 
     @property
     def cost(self) -> Budget:
-        return self.mechanism.cost
+        return self.labels.mechanism.cost
 
     @property
     def losses(self) -> tuple[PrivacyLoss, ...]:
-        return (self.mechanism.loss(self.sums),)
+        return (self.labels.mechanism.loss(self.labels.sums),)
 
     def describe(self) -> str:
-        return f"the mean operator of {self.sums.rows:,} labels ({self.mechanism.name})"
+        return f"the mean operator of {self.labels.sums.rows:,} labels ({self.labels.mechanism.name})"
 
     def release(self, source: BitSource) -> MeanOperatorRelease:
-        values, covariance = self.mechanism.draw(self.sums, self.features, self.codes, source)
+        labels = self.labels
+        values, covariance = labels.draw(source)
         return MeanOperatorRelease(
-            operator=MeanOperator(values, self.classes, self.sums.rows, noise_covariance=covariance),
-            guarantee=_guarantee(self.mechanism),
-            mechanism=self.mechanism.name,
-            how_known=self.mechanism.how_known,
-            intercept=self.intercept,
-            columns=self.columns,
-            step=self.sums.step,
-            norms=norms_of(self.sums),
-            predicted=self.predicted,
+            operator=MeanOperator(values, labels.classes, labels.sums.rows, noise_covariance=covariance),
+            guarantee=label_guarantee(labels.mechanism),
+            mechanism=labels.mechanism.name,
+            how_known=labels.mechanism.how_known,
+            intercept=labels.intercept,
+            columns=labels.columns,
+            step=labels.sums.step,
+            norms=norms_of(labels.sums),
+            predicted=labels.predicted,
             features=self.digest,
-            public=told_sums(self.sums, self.asked),
+            public=told_sums(labels.sums, labels.asked),
+            shape=labels.shape,
         )
 
 
-def _guarantee(mechanism: SumMechanism) -> Guarantee:
-    return Guarantee(
-        mechanism.epsilon, float(mechanism.cost.delta), protects="one person's label", neighbours=NEIGHBOURS
-    )
+def _has_norms(shape: LabelShape, features: NDArray[Any], norms: Mapping[str, float], intercept: bool) -> bool:
+    rows = ShapedRows(features, shape)
+    longest = max(float((rows[i : i + _BLOCK] ** 2).sum(axis=1).max()) for i in range(0, len(rows), _BLOCK))
+    return bool(np.isclose(np.sqrt(longest + intercept), norms["two"], rtol=1e-6))
 
 
-def _codes(y: Any, labels: tuple[Label, ...]) -> Codes:
-    """Return which label each person has; two numbers are compared at the speed of memory."""
-    numbers = isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "biuf"
-    if numbers and len(labels) == 2 and not any(isinstance(label, str) for label in labels):
-        second: NDArray[np.bool_] = y == labels[1]
-        if (second | (y == labels[0])).all():
-            return second.view(np.uint8)
-    return Alphabet(labels, "label").encode(y)  # which also says what is wrong
-
-
-def _table(X: Any, columns: Any) -> tuple[NDArray[Any], tuple[str, ...]]:
-    """Return features as a table of numbers without a copy where possible, and their names."""
-    if columns is None and hasattr(X, "columns"):
-        columns = [str(name) for name in X.columns]
-    features = np.asarray(X)
-    if features.ndim != 2 or 0 in features.shape or features.dtype.kind not in "fiub":
-        raise InvalidInput(f"features of shape {features.shape} and type {features.dtype}", "a table of numbers, m x d")
-    names = tuple(map(str, columns)) if columns is not None else tuple(f"x{j}" for j in range(features.shape[1]))
-    if len(names) != features.shape[1] or len(set(names)) < len(names):
-        raise InvalidInput(f"{len(names)} column names for {features.shape[1]} features", "a name of its own for each")
-    return features, names
+def _said_shape(shape: LabelShape | None) -> str:
+    if shape is None:
+        return ""
+    turned = "" if shape.axes is None else f", turned to {shape.width} directions"
+    return f", standardised{turned}{', long rows shortened' * (shape.cap is not None)}"
 
 
 def _is_diagonal(matrix: NDArray[np.float64]) -> bool:

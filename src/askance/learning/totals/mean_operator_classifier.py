@@ -29,6 +29,7 @@ from askance.learning.totals.losses import Loss
 from askance.learning.totals.mean_operator_fit import MeanOperatorProblem, OperatorFit, wrong_width
 from askance.learning.totals.mean_operators import mean_operator
 from askance.learning.totals.public_features import PublicFeatures
+from askance.learning.totals.shaped_release import fit_release_of_shape
 from askance.learning.totals.user_losses import as_loss
 from askance.releases.mean_operator import MeanOperator
 from askance.releases.mean_operator_release import MeanOperatorRelease
@@ -42,6 +43,10 @@ class MeanOperatorClassifier(LinearClassifier):
 
     Minimises ``(1/m) sum even(theta.x_i) - (a/2) theta.mu + (ridge/2) |theta|^2``. More than two classes are fitted at
     once by the logistic loss (the softmax model), and one against the rest by others.
+
+    A release says what was done to the features before labels were added up with them; the same is done here, to the
+    fit's copy of them. Where noise prevails, or features were turned to fewer directions than there are, parameters are
+    fitted to the total itself, by its normal law and a prior; coefficients are those of the features as they are.
 
     Parameters
     ----------
@@ -66,9 +71,10 @@ class MeanOperatorClassifier(LinearClassifier):
         loss.
     covariance_ : array or None
         Of ``parameters_``: labels' own chance, by the model, and the noise of the mean operator. What a ridge shrinks
-        is not in it. None with the rho-loss or a regulariser.
+        is not in it. None with the rho-loss or a regulariser. Of a fit to the total itself (``fitted_to_total_``) it is
+        that of the posterior, with what the total leaves open.
     parameters_, parameter_names_, standard_errors_ : in the order of ``covariance_``
-    classes_, n_iter_, ridge_, risk_, converged_, notes_, guarantee_
+    classes_, n_iter_, ridge_, risk_, converged_, notes_, guarantee_, fitted_to_total_
 
     Examples
     --------
@@ -142,7 +148,11 @@ class MeanOperatorClassifier(LinearClassifier):
         X = validate_data(self, X, dtype=np.float64, order="C")
         operator = self._operator(X, y, classes)
         problem = MeanOperatorProblem(loss, ridge, self.regulariser, self.max_iter)
-        fit = problem.fit(PublicFeatures.of(X, self.fit_intercept, engine), operator)
+        shape = getattr(y, "shape", None) if isinstance(y, MeanOperatorRelease) else None
+        if shape is not None:
+            fit = fit_release_of_shape(problem, X, operator, shape, bool(self.fit_intercept), engine)
+        else:
+            fit = problem.fit(PublicFeatures.of(X, self.fit_intercept, engine), operator)
         for note in fit.notes:
             warnings.warn(note, AskanceWarning, stacklevel=3)
         self.guarantee_ = getattr(y, "guarantee", None) or Guarantee.none("one person's label")
@@ -193,6 +203,7 @@ class MeanOperatorClassifier(LinearClassifier):
         self.notes_ = fit.notes
         self.n_people_ = operator.rows
         self.noise_ = float(np.sqrt(operator.noise_variance.max(initial=0.0)))
+        self.fitted_to_total_ = fit.of_total
 
     @property
     def _sets_each_against_the_rest(self) -> bool:
@@ -265,6 +276,12 @@ class MeanOperatorClassifier(LinearClassifier):
                 f"the classes of the fit: {listed(self.classes_.tolist())}",
             )
         theta = np.column_stack([self.intercept_, self.coef_]) if self.fit_intercept else self.coef_
+        if isinstance(y, MeanOperatorRelease) and y.shape is not None:
+            raise InvalidInput(
+                "a release whose features were standardised or turned before labels were added up with them",
+                "the total of the features as they are",
+                "Ask for a release with shape='none' of the people that are held out.",
+            )
         if operator.width != theta.shape[1]:
             raise wrong_width(operator, self.n_features_in_, bool(self.fit_intercept))
         return mean_loss(as_loss(self.loss), scores, (theta * operator.values).sum(axis=1))
@@ -273,10 +290,13 @@ class MeanOperatorClassifier(LinearClassifier):
         """Return estimates, standard errors, z, p and intervals as a table."""
         check_is_fitted(self, "classes_")
         loss = as_loss(self.loss)
+        errors = "labels' chance and added noise" if loss.proper else "an upper bound, and added noise"
+        if getattr(self, "fitted_to_total_", False):  # which a model of an earlier version did not say
+            errors = "labels' chance, added noise, and what the total leaves open"
         facts = (
             ("people", f"{self.n_people_}"),
             ("loss", str(loss.name)),
-            ("standard errors", "labels' chance and added noise" if loss.proper else "an upper bound, and added noise"),
+            ("standard errors", errors),
             *([("noise of the mean operator", f"up to {self.noise_:.3g} (standard deviation)")] if self.noise_ else []),
             *([("ridge", f"{self.ridge_:.4g} on average")] if self.ridge_ else []),
         )

@@ -42,6 +42,8 @@ class OperatorFit:
     iterations : int
     converged : bool
     notes : tuple of str
+    of_total : bool
+        Whether the total's own law was fitted, with a prior, and ``covariance`` is that of the posterior.
     """
 
     rows: Floats
@@ -52,6 +54,7 @@ class OperatorFit:
     iterations: int
     converged: bool
     notes: tuple[str, ...]
+    of_total: bool = False
 
 
 @dataclass(frozen=True, eq=False)

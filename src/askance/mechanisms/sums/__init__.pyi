@@ -1,4 +1,15 @@
+from askance.mechanisms.sums.label_shape import LabelShape as LabelShape
+from askance.mechanisms.sums.label_shape import ShapedRows as ShapedRows
+from askance.mechanisms.sums.label_sums import FeaturesTooLarge as FeaturesTooLarge
 from askance.mechanisms.sums.label_sums import LabelSums as LabelSums
 from askance.mechanisms.sums.label_sums import sum_by_label as sum_by_label
+from askance.mechanisms.sums.mean_operator_mechanisms import Drawn as Drawn
 from askance.mechanisms.sums.mean_operator_mechanisms import SumMechanism as SumMechanism
 from askance.mechanisms.sums.mean_operator_mechanisms import choose_sum_mechanism as choose_sum_mechanism
+from askance.mechanisms.sums.mean_operator_mechanisms import possible_mechanisms as possible_mechanisms
+from askance.mechanisms.sums.shape_choice import SCORE_VARIANCE as SCORE_VARIANCE
+from askance.mechanisms.sums.shape_choice import ShapeChoice as ShapeChoice
+from askance.mechanisms.sums.shape_choice import choose_shape as choose_shape
+from askance.mechanisms.sums.shape_choice import left_share as left_share
+from askance.mechanisms.sums.shape_choice import predicted_accuracy as predicted_accuracy
+from askance.mechanisms.sums.shape_choice import variance_of_accuracy as variance_of_accuracy

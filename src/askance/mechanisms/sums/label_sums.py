@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,22 @@ _EXACT_BITS = 53  # whole numbers up to 2^53 are doubles
 _HEADROOM = 2  # the grid is chosen from some rows: others may be four times as large before it is chosen again
 _BLOCK_VALUES = 1 << 20  # 8 MiB at a time for each thread
 _SAMPLE_ROWS = 4096  # evenly spread, to choose the grid by; a row beyond its headroom costs a second pass
+
+
+class Rows(Protocol):
+    """A table of numbers, or one that is made block by block."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows and columns."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: slice, /) -> Floats: ...
+
+
+class FeaturesTooLarge(InvalidInput):
+    """Features beside which the intercept's one is less than a step of the grid."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +79,7 @@ class LabelSums:
         return int(classes), int(features)
 
 
-def sum_by_label(features: Floats, codes: Codes, classes: int, intercept: bool) -> LabelSums:
+def sum_by_label(features: Rows, codes: Codes, classes: int, intercept: bool) -> LabelSums:
     """Add up the features of each class in one pass over the data.
 
     Parameters
@@ -88,11 +104,14 @@ def sum_by_label(features: Floats, codes: Codes, classes: int, intercept: bool) 
     bits = _fitting_bits(_largest(some, intercept), len(features)) - _HEADROOM
     seen = _pass(features, codes, classes, intercept, bits)
     if not seen.largest * len(features) <= 2.0**_EXACT_BITS:  # or not finite
-        _refuse_infinite(features)
-        bits = _fitting_bits(_largest(features, intercept), len(features))
+        largest = 0.0
+        for rows in _blocks(features):
+            _refuse_infinite(features[rows], rows.start)
+            largest = max(largest, _largest(features[rows], intercept))
+        bits = _fitting_bits(largest, len(features))
         seen = _pass(features, codes, classes, intercept, bits)
     if intercept and bits < 0:
-        raise InvalidInput(
+        raise FeaturesTooLarge(
             f"features as large as {seen.largest / math.ldexp(1.0, bits):.3g} for {len(features)} rows",
             "features of about the same size as 1",
             "Divide them by public numbers, on both sides, or release without an intercept.",
@@ -113,7 +132,7 @@ def sum_by_label(features: Floats, codes: Codes, classes: int, intercept: bool) 
     )
 
 
-def rounded_blocks(features: Floats, bits: int) -> Iterator[tuple[slice, Floats]]:
+def rounded_blocks(features: Rows, bits: int) -> Iterator[tuple[slice, Floats]]:
     """Yield blocks of rows, rounded to the grid, in steps."""
     for rows in _blocks(features):
         yield rows, np.rint(np.ldexp(np.asarray(features[rows], dtype=float), bits))
@@ -128,7 +147,7 @@ class _Seen(NamedTuple):
     largest: float
 
 
-def _pass(features: Floats, codes: Codes, classes: int, intercept: bool, bits: int) -> _Seen:
+def _pass(features: Rows, codes: Codes, classes: int, intercept: bool, bits: int) -> _Seen:
     scale = math.ldexp(1.0, bits)
 
     def observe(rows: slice) -> tuple[Floats, Floats]:
@@ -147,7 +166,7 @@ def _pass(features: Floats, codes: Codes, classes: int, intercept: bool, bits: i
     )
 
 
-def _blocks(features: Floats) -> Iterator[slice]:
+def _blocks(features: Rows) -> Iterator[slice]:
     size = max(1, _BLOCK_VALUES // max(1, features.shape[1]))
     return (slice(start, start + size) for start in range(0, len(features), size))
 
@@ -171,12 +190,12 @@ def _never_too_small(total: float, terms: int) -> int:
     return int(total * (1 + (terms + 2) * 2.0**-52)) + 1
 
 
-def _refuse_infinite(features: Floats) -> None:
+def _refuse_infinite(features: Floats, start: int) -> None:
     finite = np.isfinite(features)
     if not finite.all():
         row, column = (int(place[0]) for place in np.nonzero(~finite))
         raise InvalidInput(
-            f"row {row + 1}, feature {column + 1} is not a finite number",
+            f"row {start + row + 1}, feature {column + 1} is not a finite number",
             "a number for every person and feature",
             "Fill in or leave out what is missing, in the same way on both sides.",
         )

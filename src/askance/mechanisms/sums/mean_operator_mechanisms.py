@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from askance.arrays import Floats
 from askance.channels.alphabet import Label
@@ -22,7 +21,7 @@ from askance.mechanisms.accounting.mechanism_losses import total_loss
 from askance.mechanisms.accounting.privacy_loss import PrivacyLoss
 from askance.mechanisms.accounting.response_loss import ChannelLoss
 from askance.mechanisms.budget import Budget
-from askance.mechanisms.sums.label_sums import LabelSums, rounded_blocks
+from askance.mechanisms.sums.label_sums import LabelSums, Rows, rounded_blocks
 from askance.mechanisms.total_noise import Sensitivity, TotalGaussian, TotalLaplace, TotalNoise, TotalRadial
 
 _CENTRAL: dict[str, type[TotalLaplace] | type[TotalRadial] | type[TotalGaussian]] = {
@@ -68,7 +67,7 @@ class SumMechanism(Protocol):
     def covariance(self, sums: LabelSums) -> Floats | None:
         """Return the covariance of the noise of all values, where it follows from public numbers."""
 
-    def draw(self, sums: LabelSums, features: NDArray[Any], codes: Any, source: BitSource) -> Drawn:
+    def draw(self, sums: LabelSums, features: Rows, codes: Any, source: BitSource) -> Drawn:
         """Draw the release."""
 
 
@@ -76,17 +75,23 @@ def choose_sum_mechanism(
     mechanism: str, sums: LabelSums, budget: Budget, classes: tuple[Label, ...]
 ) -> tuple[SumMechanism, dict[str, float]]:
     """Calibrate a mechanism, or with "auto" the one of least error; return it and the errors that were compared."""
-    if budget.delta and mechanism not in ("auto", "gaussian"):
-        raise InvalidInput(f"delta={float(budget.delta):g} with mechanism={mechanism!r}", "delta=0, or 'gaussian'")
-    names = [mechanism] if mechanism != "auto" else [*_CENTRAL, "response"]
-    if mechanism == "auto":
-        if not budget.delta:
-            names.remove("gaussian")
-        if budget.epsilon > _LARGEST_RESPONSE:
-            names.remove("response")
+    names = possible_mechanisms(mechanism, budget)
     calibrated = [_calibrated(name, sums, budget, classes) for name in names]
     errors = {each.name: each.error(sums) for each in calibrated}
     return min(calibrated, key=lambda each: errors[each.name]), errors
+
+
+def possible_mechanisms(mechanism: str, budget: Budget) -> tuple[str, ...]:
+    """Return the mechanisms that a name stands for at a level: itself, or with "auto" all that can give it."""
+    if budget.delta and mechanism not in ("auto", "gaussian"):
+        raise InvalidInput(f"delta={float(budget.delta):g} with mechanism={mechanism!r}", "delta=0, or 'gaussian'")
+    if not budget.delta and mechanism == "gaussian":
+        raise InvalidInput("mechanism='gaussian' with delta=0", "a positive delta such as 1e-6", "Or mechanism='auto'.")
+    if mechanism != "auto":
+        return (mechanism,)
+    gaussian = ("gaussian",) if budget.delta else ()
+    response = ("response",) if budget.epsilon <= _LARGEST_RESPONSE else ()
+    return ("laplace", "knorm", *gaussian, *response)
 
 
 def _calibrated(name: str, sums: LabelSums, budget: Budget, classes: tuple[Label, ...]) -> SumMechanism:
@@ -147,7 +152,7 @@ class _Central:
         apart: Floats = (np.eye(classes) - 1 / classes) / (1 - 1 / classes)
         return np.asarray(np.kron(apart, np.eye(width)) * self._variance(sums), dtype=np.float64)
 
-    def draw(self, sums: LabelSums, features: NDArray[Any], codes: Any, source: BitSource) -> Drawn:
+    def draw(self, sums: LabelSums, features: Rows, codes: Any, source: BitSource) -> Drawn:
         return Drawn(values_from(sums, self.noise.draw(source)), self.covariance(sums))
 
 
@@ -214,7 +219,7 @@ class _Response:
     def covariance(self, sums: LabelSums) -> None:
         return None  # it depends on the features of those who report each class
 
-    def draw(self, sums: LabelSums, features: NDArray[Any], codes: Any, source: BitSource) -> Drawn:
+    def draw(self, sums: LabelSums, features: Rows, codes: Any, source: BitSource) -> Drawn:
         reports = self._channel.draw(self._channel.prepare(codes).values, source)
         totals, grams = _sums_of_reports(sums, features, reports)
         guess = self._channel.unbiasing_matrix()  # classes x reports
@@ -231,7 +236,7 @@ class _Response:
         return Drawn(values, covariance.reshape(values.size, values.size) * unit**2)
 
 
-def _sums_of_reports(sums: LabelSums, features: NDArray[Any], reports: Any) -> tuple[Floats, Floats]:
+def _sums_of_reports(sums: LabelSums, features: Rows, reports: Any) -> tuple[Floats, Floats]:
     """Return the sums of the rounded features x and of their products x x', by report."""
     classes, width = sums.shape
     intercept = width - features.shape[1]

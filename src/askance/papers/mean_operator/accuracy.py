@@ -9,9 +9,9 @@ from askance.papers.artefacts import Point, draw_means, panels
 from askance.papers.data.labelled_sets import LabelledSet, adult, breast_cancer
 from askance.papers.findings import Finding, Result, as_columns
 from askance.papers.registry import reproduces
+from askance.releases.label_task import Mechanism
 from askance.releases.mean_operator_release import (
     MeanOperatorRelease,
-    Mechanism,
     simulate_mean_operator_release,
 )
 from askance.reports.colours import BLUE, GREEN, GREY, INK, MIST, ORANGE, VERMILION
@@ -78,7 +78,8 @@ def protocol(
 
 
 def _release(X: object, y: object, alpha: float, mechanism: Mechanism, rng: np.random.Generator) -> MeanOperatorRelease:
-    return simulate_mean_operator_release(X, y, alpha, DELTA if mechanism == "gaussian" else 0, mechanism, rng=rng)
+    delta = DELTA if mechanism == "gaussian" else 0
+    return simulate_mean_operator_release(X, y, alpha, delta, mechanism, rng=rng, shape="none")
 
 
 @reproduces(

@@ -40,7 +40,7 @@ from askance.planning.auditing.counts_audit import audit_counts
 from askance.planning.auditing.mean_operator_audit import audit_mean_operator, check_rate
 from askance.planning.auditing.release_audit import ReleaseAudit
 from askance.releases.counts_task import Mechanism as CountsMechanism
-from askance.releases.mean_operator_release import Mechanism as SumsMechanism
+from askance.releases.label_task import Mechanism as SumsMechanism
 
 _COLUMNS = {"age": (0.0, 100.0), "income": (-5.0, 15.0)}
 _DELTA = 1e-3  # for mechanisms that have one

@@ -20,6 +20,7 @@ from askance.channels.attributes.gaussian_level import gaussian_delta
 from askance.channels.guarantee import Guarantee
 from askance.channels.labels.randomized_response import RandomizedResponse
 from askance.errors import InvalidInput
+from askance.mechanisms.sums.label_shape import LabelShape
 from askance.planning.auditing.audit_questions import Finding
 from askance.planning.auditing.count_vectors import WholeNumber
 from askance.planning.auditing.noise_vectors import (
@@ -32,6 +33,7 @@ from askance.planning.auditing.noise_vectors import (
 )
 from askance.planning.auditing.release_audit import ReleaseAudit
 from askance.planning.auditing.release_trials import DataSet, ReleaseTrial, findings_of_one
+from askance.releases.label_task import Shape
 from askance.releases.mean_operator_release import MeanOperatorRelease, release_mean_operator
 from askance.releases.paid_release import nothing_handed_on
 
@@ -53,6 +55,7 @@ def audit_mean_operator(
     error_rate: float = 1e-3,
     release: Callable[..., MeanOperatorRelease] = release_mean_operator,
     made: MeanOperatorRelease | None = None,
+    shape: Shape = "none",
 ) -> ReleaseAudit:
     """Check releases of a mean operator against their promise.
 
@@ -69,6 +72,9 @@ def audit_mean_operator(
         What is audited; it takes what :func:`askance.release_mean_operator` takes.
     made : MeanOperatorRelease, optional
         A release that was made of these data: is its own noise possible?
+    shape : {"auto", "none"} or LabelShape
+        What is done to the features first, as for :func:`askance.release_mean_operator`; that of ``made`` if given.
+        "auto" is decided once, for the rows that are tried.
 
     Examples
     --------
@@ -85,23 +91,30 @@ def audit_mean_operator(
     codes = Alphabet(labels, "label").encode(y).astype(np.int64)
     if len(codes) != len(features):
         raise InvalidInput(f"{len(codes)} labels for {len(features)} rows of features", "one label a row")
-    kept = _some_rows(features)
-    sums = _PublicSums(features[kept], len(labels), fit_intercept)
+    if made is not None:
+        shape = "none" if made.shape is None else made.shape
+    kept = _some_rows(_shaped(features, shape))
     rng = np.random.default_rng()
 
     def released(some: Codes) -> MeanOperatorRelease:
         given = np.array(labels, dtype=object if len({*map(type, labels)}) > 1 else None)[some]
-        return release(sums.features, given, epsilon, delta, mechanism, classes=labels, fit_intercept=fit_intercept)
+        options = {"classes": labels, "fit_intercept": fit_intercept, "shape": shape}
+        return release(features[kept], given, epsilon, delta, mechanism, **options)
 
     with nothing_handed_on():
         first = released(codes[kept])
+    shape = "none" if first.shape is None else first.shape
+    sums = _PublicSums(_shaped(features[kept], shape), len(labels), fit_intercept)
+    mechanism = first.mechanism
     chosen, promise = first.mechanism, first.guarantee
     sets = {
         name: _data_set(released, some, sums, chosen, promise) for name, some in _label_sets(codes[kept], sums, rng)
     }
     noise = sums.size_of(chosen, promise)
     note = "" if chosen != "response" or fit_intercept else "Without an intercept only replays and levels are checked."
-    own = () if made is None else _judged(made, _PublicSums(features, len(labels), fit_intercept), codes)
+    own = (
+        () if made is None else _judged(made, _PublicSums(_shaped(features, shape), len(labels), fit_intercept), codes)
+    )
     trial = ReleaseTrial(sets, chosen != "response", _LEAST_NOISE * noise, note, own, noise)
     questions, each = trial.questions(draws, float(error_rate))
     return ReleaseAudit(
@@ -112,6 +125,11 @@ def audit_mean_operator(
         questions=questions,
         wrong=_wrong(first, sums, epsilon, delta),
     )
+
+
+def _shaped(features: Floats, shape: Shape) -> Floats:
+    """Rows as labels are added up with them."""
+    return shape.rows(features) if isinstance(shape, LabelShape) else features
 
 
 def _judged(made: MeanOperatorRelease, sums: "_PublicSums", codes: Codes) -> tuple[Finding, ...]:

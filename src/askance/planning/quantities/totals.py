@@ -125,7 +125,14 @@ class TotalsCoefficients(Coefficients):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             released = simulate_mean_operator_release(
-                rows[:, 1:], truth, design.epsilon, design.delta, design.mechanism, rng=rng, classes=self.classes
+                rows[:, 1:],
+                truth,
+                design.epsilon,
+                design.delta,
+                design.mechanism,
+                rng=rng,
+                classes=self.classes,
+                shape="none",
             )
             fitted = MeanOperatorClassifier(ridge=0.0).fit(rows[:, 1:], released)
         table = fitted.summary().values[self._planned]
