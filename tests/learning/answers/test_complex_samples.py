@@ -106,7 +106,8 @@ def test_strata_take_out_what_differs_between_them():
     assert within.standard_errors_[1] < 0.8 * plain.standard_errors_[1]
     assert within.degrees_[1] < plain.degrees_[1]
     finite = ask.Prevalence(FORCED).fit(reports, cluster=g, strata=strata, fpc=np.full(len(g), 16))
-    assert finite.standard_errors_[1] == pytest.approx(0.5 * within.standard_errors_[1])  # 12 of 16 are seen
+    # 12 of 16 are seen, which halves the errors of sampling, and leaves those of the device.
+    assert 0.5 * within.standard_errors_[1] < finite.standard_errors_[1] < within.standard_errors_[1]
     names = np.char.add(strata, (g % 12).astype(str))  # the same names of clusters in both strata
     again = ask.Prevalence(FORCED).fit(reports, cluster=g % 12, strata=strata)
     np.testing.assert_allclose(
