@@ -69,6 +69,7 @@ class SurveyTable:
         """A column as it is; refused if it holds reports of a channel."""
         checked_columns(self.release, [name])
         asked = {question.name: question for question in self.release.header.questions}.get(name)
+        # One channel alone publishes its column as it is; others without a guarantee still change answers.
         if asked is not None and not isinstance(asked.channel, Identity):
             raise InvalidInput(
                 f"the column {name!r}, which a channel hides ({asked.channel!r})",

@@ -16,10 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askance.arrays import Floats
-from askance.channels.attributes.feature_channel import FeatureChannel
 from askance.channels.attributes.noise_law import NoiseCoordinate
-from askance.channels.attributes.row_channel import RowChannel
-from askance.channels.rows.vectors import NumberChannel
 from askance.channels.specs import channel_from_spec
 from askance.errors import AskanceError
 from askance.planning.auditing.audit_questions import AuditQuestion, Finding, most_striking
@@ -40,10 +37,12 @@ def audit_tails(fields: AuditedFields, draws: int | None, error_rate: float) -> 
     rows = max(2, min(_REPORTS // len(fields.names), _WORK // fields.work))
     rows = rows if draws is None else max(2, min(rows, int(draws)))
     channel = fields.channel
-    if isinstance(channel, NumberChannel):
+    if channel.hides == "numbers":
         return AuditQuestion.of("tails", _ASKS, _against_simulation(fields, rows, rng), error_rate)
-    features = channel.features if isinstance(channel, RowChannel) else channel
-    if not isinstance(features, FeatureChannel) or all(law.is_finite or not law.hides for law in features.laws):
+    if channel.hides == "labels":
+        return None
+    features = channel.features if channel.hides == "records" else channel
+    if all(law.is_finite or not law.hides for law in features.laws):
         return None
     truths = fields.truths(rows, rng)
     told = fields.told(fields.reports(truths))

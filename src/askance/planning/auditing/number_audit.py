@@ -54,6 +54,7 @@ _SCALE = "the scale of all estimates"
 def audit_numbers(channel: NumberChannel, draws: Any, error_rate: float) -> NumberAudit:
     """Check a channel for numbers; see :func:`askance.audit`."""
     width = len(channel.limits[0])
+    # No method of the channel: its list of estimates would be made to be counted, which is what takes the memory.
     if width > (_MOST_PAIRED if isinstance(channel, PrivateRow | TripleRelease) else _MOST_NUMBERS):
         raise InvalidInput(
             f"an audit of rows of {width:,} numbers",

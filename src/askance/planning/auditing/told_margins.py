@@ -115,7 +115,7 @@ def is_unrelated(channel: Any, truth: Any, reports: NDArray[Any], rng: np.random
 
 def _score(channel: Any, truth: Any) -> Any:
     """Return how well reports fit the truths of rows in some order, as a function of both."""
-    if isinstance(channel, FiniteLaw | DesignPerRow):
+    if channel.hides == "labels":
         table, group = ReportTable.of_choices(channel), choice_codes(channel, truth)
         logs = np.log(np.maximum(table.chances, 1e-9))  # what cannot be is next to impossible
         if not channel.needs_design:
@@ -125,7 +125,7 @@ def _score(channel: Any, truth: Any) -> Any:
         return lambda reports, order: float(
             logs[group // classes * classes + group[order] % classes, reports.astype(np.int64)].sum()
         )
-    if isinstance(channel, NumberChannel):
+    if channel.hides == "numbers":
         expected = expected_estimates(channel, truth)
         centred = expected - expected.mean(axis=0)
         return lambda reports, order: float((channel.estimates(reports) * centred[order]).sum())

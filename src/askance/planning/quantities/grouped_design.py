@@ -45,6 +45,7 @@ class GroupedDesign:
     shares: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
+        # The public door: designs are given by name, or together as a channel.
         channel = self.designs if isinstance(self.designs, DesignPerRow) else DesignPerRow(self.designs)
         values = channel.checked_values(dict(self.psi), every=True)
         names = list(channel.designs)

@@ -71,6 +71,7 @@ class Mean(Quantity):
         return {name: PrivateNumber(self.lower, self.upper, level, name) for name in _NUMBER_MECHANISMS}
 
     def check_design(self, name: str, design: Any) -> None:
+        # The public door: whatever design a user wants compared.
         if not isinstance(design, PrivateNumber) or (design.lower, design.upper) != (self.lower, self.upper):
             raise InvalidInput(f"the design {design!r}", f"a PrivateNumber({self.lower:g}, {self.upper:g}, ...)")
 
@@ -183,6 +184,7 @@ class RowCoefficients(Quantity):
         return designs
 
     def check_design(self, name: str, design: Any) -> None:
+        # The public door: whatever design a user wants compared.
         if not isinstance(design, PrivateRow) or design.bounds.names != tuple(self.columns):
             raise InvalidInput(f"the design {design!r}", f"a PrivateRow of {', '.join(self.columns)}")
 
