@@ -1,3 +1,4 @@
+from askance import metrics as metrics
 from askance.channels.attributes.additive_noise import GaussianNoise as GaussianNoise
 from askance.channels.attributes.additive_noise import LaplaceNoise as LaplaceNoise
 from askance.channels.attributes.row_channel import RowChannel as RowChannel
@@ -55,6 +56,7 @@ from askance.learning.totals.mean_operator_classifier import MeanOperatorClassif
 from askance.mechanisms.accounting.shuffling import shuffled as shuffled
 from askance.mechanisms.ledger import Ledger as Ledger
 from askance.mechanisms.sums.label_shape import LabelShape as LabelShape
+from askance.metrics.scorers import scorer as scorer
 from askance.planning.auditing.channel_audit import audit as audit
 from askance.planning.auditing.counts_audit import audit_counts as audit_counts
 from askance.planning.auditing.mean_operator_audit import audit_mean_operator as audit_mean_operator

@@ -24,7 +24,9 @@ def public_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
     def __getattr__(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(homes[name]), name)
+        home = import_module(homes[name])
+        # A package may be a public name of the package that it is in.
+        value = import_module(f"{package}.{name}") if home is module else getattr(home, name)
         setattr(module, name, value)
         return value
 

@@ -40,6 +40,7 @@ from askance.learning.answers.unknown_features import checked_unknowns, chosen_c
 from askance.learning.answers.unknown_samples import UnknownSample
 from askance.learning.face.base_learner import check_base_learner, learner_name
 from askance.learning.face.classes import class_array
+from askance.learning.face.hidden_truth import Estimate
 from askance.learning.face.linear_classifier import LinearClassifier
 from askance.learning.face.release_records import records_of, refuse_other_channel
 from askance.learning.face.release_regression import RegressionTerms, ReleaseRegression
@@ -401,13 +402,21 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
         needs no true label; a single estimate may leave [0, 1] when reports are few or noisy.
         With ``of="truth"``, y are true labels, and the accuracy is measured on them.
         """
-        chosen = self._chosen(X)
         if asks_for_truth(of):
-            return accuracy_on_truth(self.classes_[chosen], y, self.classes_, sample_weight)
-        channel = self.channel_at_estimate_
+            return accuracy_on_truth(self.predict(X), y, self.classes_, sample_weight)
+        return self.score_estimate(X, y, sample_weight, design).value
+
+    def score_estimate(self, X: Any, y: Any, sample_weight: Any = None, design: Any = None) -> Estimate:
+        """Return what :meth:`score` estimates from reports, with its standard error and interval."""
+        chosen, channel = self._chosen(X), self.channel_at_estimate_
         # An estimated channel is off by an error of its own: what it lets be reported is not known so well.
         sureness = self.predict_proba(X).max(axis=1) if channel is self.channel_ else None
         return accuracy_from_reports(chosen, sureness, channel.encode_reports(y, design), channel, sample_weight)
+
+    @property
+    def label_channel_(self) -> Any:
+        """How the labels were hidden, as far as it is known or estimated."""
+        return self.channel_at_estimate_
 
     @property
     def channel_at_estimate_(self) -> Any:

@@ -14,6 +14,8 @@ from askance.learning.face.formula import in_formula as in_formula
 from askance.learning.face.formula_grammar import CONTEXT as CONTEXT
 from askance.learning.face.formula_grammar import TRANSFORMATIONS as TRANSFORMATIONS
 from askance.learning.face.formula_grammar import checked_formula as checked_formula
+from askance.learning.face.hidden_truth import Estimate as Estimate
+from askance.learning.face.hidden_truth import HiddenTruth as HiddenTruth
 from askance.learning.face.linear_classifier import LinearClassifier as LinearClassifier
 from askance.learning.face.linear_parameters import feature_names as feature_names
 from askance.learning.face.linear_parameters import parameter_names as parameter_names

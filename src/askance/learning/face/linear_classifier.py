@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from askance.arrays import Floats, Integers
 from askance.errors import NotAvailable
 from askance.learning.face.estimator import Estimator
+from askance.learning.face.ordinary_scorers import notice_ordinary_scorer
 from askance.learning.face.plain_sklearn import plain_classifier
 from askance.reports.estimator_report import ReportFigure
 from askance.reports.summary import standard_errors
@@ -33,12 +34,14 @@ class LinearClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         """Return the log-odds of the second class (n), or one score for each class (n x K): of the truth."""
         check_is_fitted(self, "classes_")
         self._need_coefficients("decision_function", "predict_proba")
+        notice_ordinary_scorer(self)
         scores: Floats = self._rows(X) @ self.coef_.T + self.intercept_
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class, n x K: of the truth, not of the report."""
         check_is_fitted(self, "classes_")
+        notice_ordinary_scorer(self)
         return self._probabilities(self.decision_function(X)) if self._is_linear else self._learner_probabilities(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -66,6 +69,10 @@ class LinearClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         if self.covariance_ is None:
             raise NotAvailable(f"standard errors ({self._why_no_errors()})", "a fit that has them")
         return standard_errors(self.covariance_)
+
+    def scored_probabilities(self, X: Any) -> Floats:
+        """Return the probabilities of classes that a scorer compares with reports; see :func:`askance.scorer`."""
+        return self.predict_proba(X)
 
     # -- what a classifier may do otherwise ------------------------------------------------------------
 

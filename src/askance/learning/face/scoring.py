@@ -11,12 +11,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from askance.arrays import Codes, Floats
+from askance.arrays import Codes, Floats, Integers
 from askance.channels.base import LabelChannel
 from askance.errors import AskanceWarning, InvalidInput, NotAvailable
 from askance.learning.face.classes import class_codes
+from askance.learning.face.hidden_truth import Estimate, HiddenTruth
 from askance.learning.face.sample_weights import checked_weights
-from askance.statistics.frequencies import ReportCounts, counted
 
 Of = Literal["reports", "truth"]
 
@@ -50,8 +50,8 @@ def accuracy_on_truth(predicted: NDArray[Any], truth: Any, classes: NDArray[Any]
 
 
 def accuracy_from_reports(
-    chosen: Codes, sureness: Floats | None, codes: Codes, channel: LabelChannel, weights: Any = None
-) -> float:
+    chosen: Integers, sureness: Floats | None, codes: Codes, channel: LabelChannel, weights: Any = None
+) -> Estimate:
     """Return an estimate of the accuracy on the hidden truth, from reports of people that the model did not learn from.
 
     With R S = I for the channel's matrix S, the mean of R[predicted class, report] is the clean accuracy. It may leave
@@ -72,23 +72,14 @@ def accuracy_from_reports(
     """
     if len(codes) != len(chosen):
         raise InvalidInput(f"{len(chosen)} rows of features and {len(codes)} reports", "as many of both")
-    weights = checked_weights(weights, codes)
-    designs: Any = channel  # of several, some may say nothing about anybody
-    telling = getattr(designs, "telling", np.ones(len(channel.matrix), dtype=bool))
-    if not telling.all():
-        # Anchor questions and the like: accuracy is that on the other rows.
-        rows = telling[codes]
-        chosen, weights = chosen[rows], None if weights is None else weights[rows]
-        sureness = None if sureness is None else sureness[rows]
-        codes, channel = (np.cumsum(telling) - 1)[codes[rows]], designs.only_telling()
+    truth = HiddenTruth.of_codes(channel, codes, weights)
+    chosen = chosen[truth.kept]
     if sureness is not None:
-        _notice_what_no_channel_reports(chosen, sureness, codes, channel.matrix)
-    counts = ReportCounts(len(codes), *counted(codes, weights, channel.matrix.shape[0]))
-    unbiasing = channel.unbiasing_matrix(counts.law)
-    return float(np.average(unbiasing[chosen, codes], weights=weights))
+        _notice_what_no_channel_reports(chosen, sureness[truth.kept], truth.codes, truth.matrix)
+    return truth.mean((chosen[:, None] == np.arange(len(truth.classes))).astype(float))
 
 
-def _notice_what_no_channel_reports(chosen: Codes, sureness: Floats, codes: Codes, matrix: Floats) -> None:
+def _notice_what_no_channel_reports(chosen: Integers, sureness: Floats, codes: Codes, matrix: Floats) -> None:
     """Warn of true labels that are passed as reports, and of reports that a model has learned by heart.
 
     A class has a report that it leads to most often, and no truth leads to that report more often than the largest

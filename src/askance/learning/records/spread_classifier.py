@@ -9,7 +9,7 @@ from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from askance.arrays import Floats
+from askance.arrays import Floats, Integers
 from askance.channels.attributes.row_channel import RowChannel
 from askance.channels.base import LabelChannel
 from askance.channels.labels.finite import Identity
@@ -19,6 +19,7 @@ from askance.learning.face.base_learner import check_base_learner, learner_name
 from askance.learning.face.classes import class_array
 from askance.learning.face.engine_choice import refuse_engine
 from askance.learning.face.estimator import without_errors
+from askance.learning.face.hidden_truth import Estimate
 from askance.learning.face.linear_classifier import LinearClassifier
 from askance.learning.face.linear_parameters import feature_names, parameter_names
 from askance.learning.face.random_state import random_generator
@@ -427,28 +428,44 @@ class SpreadClassifier(LinearClassifier):
         features : "reports" or "clean", optional
             What X is. "clean": true features, classified by ``predict``. Unless given, X is of the same kind as y.
         """
-        truth = asks_for_truth(of)
-        if features not in (None, "reports", "clean"):
+        if not asks_for_truth(of):
+            return self.score_estimate(X, y, sample_weight, features=features or "reports").value
+        chosen, _ = self._predicted(X, features or "clean")
+        return accuracy_on_truth(self.classes_[chosen], y, self.classes_, sample_weight)
+
+    def score_estimate(
+        self, X: Any, y: Any, sample_weight: Any = None, *, features: Literal["reports", "clean"] = "reports"
+    ) -> Estimate:
+        """Return what :meth:`score` estimates from label reports, with its standard error and interval."""
+        chosen, chance = self._predicted(X, features)
+        codes = self.label_channel_.encode_reports(column_or_1d(y))
+        return accuracy_from_reports(chosen, chance.max(axis=1), codes, self.label_channel_, sample_weight)
+
+    def _predicted(self, X: Any, features: str) -> tuple[Integers, Floats]:
+        """The place of each record's class, and the probability of each class."""
+        if features not in ("reports", "clean"):
             raise InvalidInput(f"features={features!r}", "'reports' or 'clean'")
-        clean = truth if features is None else features == "clean"
-        chance = self.predict_proba(X) if clean else self.predict_proba_reports(X)
-        chosen = self._chosen(X) if clean else chance.argmax(axis=1)
-        if truth:
-            return accuracy_on_truth(self.classes_[chosen], y, self.classes_, sample_weight)
-        codes = self._label.encode_reports(column_or_1d(y))
-        return accuracy_from_reports(chosen, chance.max(axis=1), codes, self._label, sample_weight)
+        if features == "clean":
+            return self._chosen(X), self.predict_proba(X)
+        chance = self.predict_proba_reports(X)
+        return np.asarray(chance.argmax(axis=1)), chance
 
     def score_reports(self, X: Any, y: Any) -> float:
         """Return the mean spread log-likelihood of label reports given feature reports: for comparing models."""
         chance = self.predict_proba_reports(X)
-        likelihood = self._label.matrix[self._label.encode_reports(column_or_1d(y))]
+        likelihood = self.label_channel_.matrix[self.label_channel_.encode_reports(column_or_1d(y))]
         # A report that a model rules out counts as one of probability 1e-300, and not as minus infinity.
         return float(np.log(np.maximum((likelihood * chance).sum(axis=1), 1e-300)).mean())
 
     @property
-    def _label(self) -> LabelChannel:
+    def label_channel_(self) -> LabelChannel:
         """How labels were hidden; those that are told as they are have no channel of their own."""
+        check_is_fitted(self, "classes_")
         return self.channel_.label or Identity(self.classes_.tolist())
+
+    def scored_probabilities(self, X: Any) -> Floats:
+        """Return the probabilities of classes given reports of the features, as they come in a table of reports."""
+        return self.predict_proba_reports(X)
 
     def summary(self, level: float = 0.95) -> Summary:
         """Return estimates, standard errors, z, p and intervals as a table; of a fit by a learner the facts alone."""

@@ -1,0 +1,229 @@
+"""What reports say about the truth of rows that a model predicts: the one place where a metric meets a channel.
+
+With R S = I for the channel's matrix S, row i has ``indicators[i, k] = R[k, report_i]``, whose mean given the truth is
+1 for the true class and 0 for the others. Whatever is a mean over rows of a function of the truth is estimated by the
+same mean with these in the truth's place, and its error is seen from how the rows differ.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from askance.arrays import Codes, Floats
+from askance.errors import InvalidInput, NotAvailable
+from askance.learning.face.classes import class_array
+from askance.learning.face.sample_weights import checked_weights
+from askance.statistics.frequencies import ReportCounts, counted
+
+# A share is divided by only if it is seen to be there: its two-sided 95% interval leaves out zero. A ratio to a share
+# that may be zero has no variance worth printing.
+_SEEN = 1.96
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number about the hidden truth, estimated from reports.
+
+    Parameters
+    ----------
+    value : float
+        May lie outside of what the number itself can be, such as 1.02 for a share, when reports are few or noisy.
+    std_error : float
+        NaN where one row alone tells.
+    n : int
+        How many rows it was estimated from.
+    kind : "unbiased" or "consistent"
+        Whether its mean is right for any number of rows, or as rows grow: a ratio of two estimates, and whatever
+        comes from a channel with more reports than classes, whose weights are learned from the same reports.
+
+    Examples
+    --------
+    >>> from askance.metrics import Estimate
+    >>> found = Estimate(0.84, 0.02, 1200, "unbiased")
+    >>> print(found)
+    0.840 (standard error 0.020)
+    >>> tuple(round(end, 3) for end in found.interval(0.95))
+    (0.801, 0.879)
+    >>> float(found)
+    0.84
+    """
+
+    value: float
+    std_error: float
+    n: int
+    kind: str
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __str__(self) -> str:
+        return f"{self.value:.3f} (standard error {self.std_error:.3f})"
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return the ends of the normal interval."""
+        if not 0 < level < 1:
+            raise InvalidInput(f"level={level!r}", "a number between 0 and 1, such as 0.95")
+        half = float(ndtri((1 + level) / 2)) * self.std_error
+        return self.value - half, self.value + half
+
+
+class ReportLaw(NamedTuple):
+    """The rows that were asked under one design, with its matrix S (reports x K) and R (K x reports)."""
+
+    rows: NDArray[np.int64]
+    matrix: Floats
+    unbiasing: Floats
+
+
+@dataclass(frozen=True)
+class HiddenTruth:
+    """Rows whose truth is known through reports only.
+
+    A metric is a table of *costs*, n x K: what row i would count if its truth were class k.
+
+    Parameters
+    ----------
+    classes : K labels
+    indicators : n x K
+        Unbiased for the indicators of the true classes.
+    kept : n0 truth values
+        Which of the rows that came tell anything: rows of an anchor question, say, tell nothing.
+    weights : n, or None
+    codes : n
+        The reports, as rows of the matrix.
+    matrix : reports x K
+    laws : how reports come about, for each design
+
+    Examples
+    --------
+    >>> import askance as ask
+    >>> truth = HiddenTruth.of(ask.Warner(0.75), ["yes", "no", "yes"])
+    >>> truth.indicators
+    array([[-0.5,  1.5],
+           [ 1.5, -0.5],
+           [-0.5,  1.5]])
+    """
+
+    classes: NDArray[Any]
+    indicators: Floats
+    kept: NDArray[np.bool_]
+    weights: Floats | None
+    codes: Codes
+    matrix: Floats
+    laws: tuple[ReportLaw, ...]
+
+    @classmethod
+    def of(cls, channel: Any, reports: Any, design: Any = None, sample_weight: Any = None) -> "HiddenTruth":
+        """Read reports of a channel as people gave them."""
+        return cls.of_codes(channel, channel.encode_reports(reports, design), sample_weight)
+
+    @classmethod
+    def of_codes(cls, channel: Any, codes: Codes, sample_weight: Any = None) -> "HiddenTruth":
+        """Read the codes of reports."""
+        weights = checked_weights(sample_weight, codes)
+        kept = np.ones(len(codes), dtype=bool)
+        telling = getattr(channel, "telling", kept[:0])
+        if not telling.all():  # of several designs some tell nothing, as anchor questions do: their rows are left out
+            kept = telling[codes]
+            codes, channel = (np.cumsum(telling) - 1)[codes[kept]], channel.only_telling()
+            weights = None if weights is None else weights[kept]
+        if not len(codes):
+            raise InvalidInput("no reports that tell anything about the truth", "at least one")
+        counts = ReportCounts(len(codes), *counted(codes, weights, len(channel.matrix)))
+        unbiasing = channel.unbiasing_matrix(counts.law)
+        designs = getattr(channel, "designs", {"": channel}).values()
+        ends = np.cumsum([len(design.matrix) for design in designs])
+        block = np.searchsorted(ends, codes, side="right")
+        laws = tuple(
+            ReportLaw(np.flatnonzero(block == place), design.matrix, unbiasing[:, end - len(design.matrix) : end])
+            for place, (design, end) in enumerate(zip(designs, ends, strict=True))
+        )
+        return cls(class_array(channel.classes), unbiasing.T[codes], kept, weights, codes, channel.matrix, laws)
+
+    def rows(self, values: Any, what: str) -> NDArray[Any]:
+        """Return what a model says about each row, of the rows that tell; refuse another number of them."""
+        table = np.asarray(values)
+        if table.ndim == 0 or len(table) != len(self.kept):
+            arrived = "one value" if table.ndim == 0 else f"{len(table)} {what}"
+            raise InvalidInput(f"{len(self.kept)} reports and {arrived}", "as many of both")
+        return table[self.kept]
+
+    def place(self, of: Any) -> int:
+        """Return the place of the class that is asked about: the second of two, unless ``of`` names one."""
+        classes = self.classes.tolist()
+        if of is None and len(classes) == 2:
+            return 1
+        if of not in classes:
+            raise InvalidInput("no class to look at" if of is None else f"of={of!r}", f"of= one of {classes!r}")
+        return int(classes.index(of))
+
+    def named(self, code: int) -> str:
+        """A class as messages write it."""
+        return repr(self.classes.tolist()[code])
+
+    @property
+    def n(self) -> int:
+        """How many rows tell."""
+        return len(self.indicators)
+
+    @cached_property
+    def shares(self) -> Floats:
+        """The weight of each row; they sum to one."""
+        weights = np.ones(self.n) if self.weights is None else self.weights
+        return np.asarray(weights / weights.sum())
+
+    @property
+    def kind(self) -> str:
+        """Of a mean: "unbiased" where R does not depend on the reports, "consistent" otherwise."""
+        square = all(law.matrix.shape[0] == law.matrix.shape[1] for law in self.laws if len(law.rows))
+        return "unbiased" if square else "consistent"
+
+    def total(self, costs: Floats) -> float:
+        """Return the estimate of the weighted mean of costs at the truth."""
+        return float(self.shares @ (self.indicators * costs).sum(axis=1))
+
+    def mean(self, costs: Floats) -> Estimate:
+        """Return the estimate of the weighted mean of costs at the truth, with its error."""
+        value = self.total(costs)
+        return Estimate(value, self.std_error(costs - value), self.n, self.kind)
+
+    def ratio(self, above: Floats, below: Floats, whom: str) -> Estimate:
+        """Return the mean of ``above`` over the mean of ``below``, with the error of both.
+
+        Refused where reports do not show that there is anything below: ``whom`` it is a share of.
+        """
+        size = self.seen(below, whom)
+        value = self.total(above) / size
+        return Estimate(value, self.std_error((above - value * below) / size), self.n, "consistent")
+
+    def seen(self, costs: Floats, whom: str) -> float:
+        """Return the mean of costs that will be divided by, or refuse if it may be zero."""
+        size = self.mean(costs)
+        if not size.value > _SEEN * size.std_error:  # also where the error is not known
+            raise NotAvailable(
+                f"a share of {whom}: reports do not show that there are any (estimated {size.value:.3g} of all rows, "
+                f"standard error {size.std_error:.2g})",
+                "more rows, or rows in which they are less rare",
+            )
+        return size.value
+
+    def std_error(self, costs: Floats) -> float:
+        """Return the standard error of a mean of costs that is zero.
+
+        It is seen from how rows differ, and is never less than what the channel adds whatever the truth is: where all
+        reports happen to be of one kind, rows do not differ at all.
+        """
+        if self.n < 2:
+            return float("nan")
+        differences = (self.indicators * costs).sum(axis=1)
+        seen = self.n / (self.n - 1) * np.sum((self.shares * differences) ** 2)
+        added = 0.0
+        for law in self.laws:
+            mine = costs[law.rows]
+            variances = (mine @ law.unbiasing) ** 2 @ law.matrix - mine**2  # of the estimate, given each truth
+            added += float(self.shares[law.rows] ** 2 @ variances.min(axis=1, initial=np.inf))
+        return float(np.sqrt(max(seen, added)))

@@ -1,0 +1,17 @@
+from askance.learning.face.hidden_truth import Estimate as Estimate
+from askance.metrics.decisions import ConfusionMatrix as ConfusionMatrix
+from askance.metrics.decisions import accuracy as accuracy
+from askance.metrics.decisions import balanced_accuracy as balanced_accuracy
+from askance.metrics.decisions import confusion_matrix as confusion_matrix
+from askance.metrics.decisions import f1 as f1
+from askance.metrics.decisions import precision as precision
+from askance.metrics.decisions import recall as recall
+from askance.metrics.probabilities import Calibration as Calibration
+from askance.metrics.probabilities import brier as brier
+from askance.metrics.probabilities import calibration as calibration
+from askance.metrics.probabilities import log_loss as log_loss
+from askance.metrics.ranking import RocCurve as RocCurve
+from askance.metrics.ranking import roc_auc as roc_auc
+from askance.metrics.ranking import roc_curve as roc_curve
+from askance.metrics.scorers import SCORERS as SCORERS
+from askance.metrics.scorers import scorer as scorer

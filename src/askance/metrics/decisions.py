@@ -1,0 +1,198 @@
+"""Metrics of predicted classes: accuracy, recall, precision, and the confusion matrix that they come from."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askance.arrays import Floats
+from askance.errors import InvalidInput
+from askance.learning.face.classes import class_codes
+from askance.learning.face.hidden_truth import Estimate, HiddenTruth
+
+
+def accuracy(reports: Any, predicted: Any, channel: Any, *, design: Any = None, sample_weight: Any = None) -> Estimate:
+    """Estimate the share of rows whose true class was predicted.
+
+    The mean of R[predicted class, report]. Unbiased where the channel has as many reports as classes, else consistent.
+
+    Parameters
+    ----------
+    reports : n reports of people that the model did not learn from
+    predicted : n classes
+    channel : the finite channel of the reports, or a DesignPerRow
+    design : n names, optional
+        The design of each row, if the channel has several.
+    sample_weight : n, optional
+
+    Examples
+    --------
+    >>> import askance as ask
+    >>> reports = ["yes"] * 38 + ["no"] * 12 + ["yes"] * 12 + ["no"] * 38
+    >>> predicted = ["yes"] * 50 + ["no"] * 50
+    >>> print(ask.metrics.accuracy(reports, predicted, ask.Warner(0.8)))
+    0.933 (standard error 0.072)
+    """
+    truth, chosen = _read(reports, predicted, channel, design, sample_weight)
+    return truth.mean(_is(chosen, truth))
+
+
+def recall(
+    reports: Any, predicted: Any, channel: Any, *, of: Any = None, design: Any = None, sample_weight: Any = None
+) -> Estimate:
+    """Estimate the share of a true class that was predicted to be of it; of the second class unless ``of`` names one.
+
+    Consistent. Refused where reports do not show that there is anybody of that class.
+
+    Examples
+    --------
+    >>> import askance as ask
+    >>> reports = ["yes"] * 38 + ["no"] * 12 + ["yes"] * 12 + ["no"] * 38
+    >>> predicted = ["yes"] * 50 + ["no"] * 50
+    >>> print(ask.metrics.recall(reports, predicted, ask.Warner(0.8)))
+    0.933 (standard error 0.095)
+    """
+    truth, chosen = _read(reports, predicted, channel, design, sample_weight)
+    return _recall(truth, chosen, truth.place(of))
+
+
+def precision(
+    reports: Any, predicted: Any, channel: Any, *, of: Any = None, design: Any = None, sample_weight: Any = None
+) -> Estimate:
+    """Estimate the share of those predicted to be of a class (the second unless ``of`` names one) who are of it.
+
+    Consistent. Refused where nobody is predicted to be of that class.
+
+    Examples
+    --------
+    >>> import askance as ask
+    >>> reports = ["yes"] * 38 + ["no"] * 12 + ["yes"] * 12 + ["no"] * 38
+    >>> predicted = ["yes"] * 50 + ["no"] * 50
+    >>> print(ask.metrics.precision(reports, predicted, ask.Warner(0.8)))
+    0.933 (standard error 0.101)
+    """
+    truth, chosen = _read(reports, predicted, channel, design, sample_weight)
+    code = truth.place(of)
+    there = np.repeat(chosen[:, None] == code, len(truth.classes), axis=1).astype(float)
+    return truth.ratio(there * _is(code, truth), there, f"those predicted to be {truth.named(code)}")
+
+
+def f1(
+    reports: Any, predicted: Any, channel: Any, *, of: Any = None, design: Any = None, sample_weight: Any = None
+) -> Estimate:
+    """Estimate the harmonic mean of precision and recall of a class, the second unless ``of`` names one. Consistent.
+
+    Examples
+    --------
+    >>> import askance as ask
+    >>> reports = ["yes"] * 38 + ["no"] * 12 + ["yes"] * 12 + ["no"] * 38
+    >>> predicted = ["yes"] * 50 + ["no"] * 50
+    >>> print(ask.metrics.f1(reports, predicted, ask.Warner(0.8)))
+    0.933 (standard error 0.072)
+    """
+    truth, chosen = _read(reports, predicted, channel, design, sample_weight)
+    code = truth.place(of)
+    there, of_class = (chosen[:, None] == code).astype(float), _is(code, truth)
+    return truth.ratio(2 * there * of_class, there + of_class, f"those who are {truth.named(code)}, or said to be")
+
+
+def balanced_accuracy(
+    reports: Any, predicted: Any, channel: Any, *, design: Any = None, sample_weight: Any = None
+) -> Estimate:
+    """Estimate the mean of the recalls of all classes. Consistent.
+
+    Examples
+    --------
+    >>> import askance as ask
+    >>> reports = ["yes"] * 38 + ["no"] * 12 + ["yes"] * 12 + ["no"] * 38
+    >>> predicted = ["yes"] * 50 + ["no"] * 50
+    >>> print(ask.metrics.balanced_accuracy(reports, predicted, ask.Warner(0.8)))
+    0.933 (standard error 0.072)
+    """
+    truth, chosen = _read(reports, predicted, channel, design, sample_weight)
+    codes = range(len(truth.classes))
+    sizes = np.array([truth.seen(_is(code, truth), f"those who are {truth.named(code)}") for code in codes])
+    recalls = np.array([_recall(truth, chosen, code).value for code in codes])
+    # A truth counts for the recall of its own class only.
+    costs = (_is(chosen, truth) - recalls) / sizes / len(codes)
+    return Estimate(float(recalls.mean()), truth.std_error(costs), truth.n, "consistent")
+
+
+@dataclass(frozen=True)
+class ConfusionMatrix:
+    """Shares of all rows by true and predicted class, with standard errors.
+
+    Parameters
+    ----------
+    classes : K labels
+    shares : K x K
+        Rows are true classes, columns predicted ones. May be negative when reports are few or noisy.
+    std_errors : K x K
+    kind : "unbiased" or "consistent"
+    """
+
+    classes: NDArray[Any]
+    shares: Floats
+    std_errors: Floats
+    kind: str
+
+    def to_frame(self) -> Any:
+        """Return the shares as a data frame: true classes by predicted ones."""
+        import pandas as pd
+
+        names = self.classes.tolist()
+        return pd.DataFrame(self.shares, pd.Index(names, name="truth"), pd.Index(names, name="predicted"))
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the shares with their standard errors; return the axes."""
+        from askance.metrics.figures import draw_confusion
+
+        return draw_confusion(self, ax)
+
+
+def confusion_matrix(
+    reports: Any, predicted: Any, channel: Any, *, design: Any = None, sample_weight: Any = None
+) -> ConfusionMatrix:
+    """Estimate how often each true class is predicted to be each class, as shares of all rows.
+
+    Examples
+    --------
+    >>> import askance as ask
+    >>> reports = ["yes"] * 38 + ["no"] * 12 + ["yes"] * 12 + ["no"] * 38
+    >>> predicted = ["yes"] * 50 + ["no"] * 50
+    >>> ask.metrics.confusion_matrix(reports, predicted, ask.Warner(0.8)).shares.round(3)
+    array([[0.467, 0.033],
+           [0.033, 0.467]])
+    """
+    truth, chosen = _read(reports, predicted, channel, design, sample_weight)
+    codes = range(len(truth.classes))
+    cells = [[truth.mean(_is(true, truth) * (chosen[:, None] == said)) for said in codes] for true in codes]
+    return ConfusionMatrix(
+        truth.classes,
+        np.array([[cell.value for cell in row] for row in cells]),
+        np.array([[cell.std_error for cell in row] for row in cells]),
+        cells[0][0].kind,
+    )
+
+
+def _read(
+    reports: Any, predicted: Any, channel: Any, design: Any, sample_weight: Any
+) -> tuple[HiddenTruth, NDArray[np.int64]]:
+    truth = HiddenTruth.of(channel, reports, design, sample_weight)
+    labels = truth.rows(predicted, "predictions")
+    chosen = class_codes(truth.classes, labels)
+    if (chosen < 0).any():
+        stranger = labels.tolist()[int(np.flatnonzero(chosen < 0)[0])]
+        raise InvalidInput(f"the prediction {stranger!r}", f"one of the classes {truth.classes.tolist()!r}")
+    return truth, chosen
+
+
+def _is(code: Any, truth: HiddenTruth) -> Floats:
+    """Costs that count truths of one class, the same or another for each row."""
+    return np.broadcast_to(np.reshape(code, (-1, 1)) == np.arange(len(truth.classes)), truth.indicators.shape) * 1.0
+
+
+def _recall(truth: HiddenTruth, chosen: NDArray[np.int64], code: int) -> Estimate:
+    of_class = _is(code, truth)
+    return truth.ratio(of_class * (chosen[:, None] == code), of_class, f"those who are {truth.named(code)}")

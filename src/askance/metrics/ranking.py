@@ -1,0 +1,142 @@
+"""Metrics of scores that rank rows: the ROC curve and the area under it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from askance.arrays import Floats
+from askance.errors import InvalidInput
+from askance.learning.face.hidden_truth import Estimate, HiddenTruth
+
+
+@dataclass(frozen=True)
+class RocCurve:
+    """Shares of either class that score at least a threshold.
+
+    Parameters
+    ----------
+    thresholds : from the highest down; the first is infinite
+    false_positive, true_positive : shares of the first and of the second class at or above each threshold
+        Estimated one by one: with few or noisy reports they need not rise, and may leave [0, 1].
+    area : Estimate
+        The area under the curve.
+    """
+
+    thresholds: Floats
+    false_positive: Floats
+    true_positive: Floats
+    area: Estimate
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the curve; return the axes."""
+        from askance.metrics.figures import draw_roc
+
+        return draw_roc(self, ax)
+
+
+def roc_auc(
+    reports: Any, scores: Any, channel: Any, *, of: Any = None, design: Any = None, sample_weight: Any = None
+) -> Estimate:
+    """Estimate the probability that somebody of a class scores higher than somebody who is not of it.
+
+    A ratio of two sums over pairs of different people, each unbiased: the ratio is consistent. Equal scores count half.
+    Cost grows as n log n.
+
+    Parameters
+    ----------
+    reports : n reports of people that the model did not learn from
+    scores : n numbers, or n x K with a column for each class (probabilities)
+        Of two classes, scores of the second. Of more, the class ``of``, or the mean over all classes, each against the
+        others, if it is not given.
+    of : class, optional
+    channel, design, sample_weight : as for :func:`accuracy`
+
+    Examples
+    --------
+    >>> import numpy as np, askance as ask
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.random(4000) < 0.4
+    >>> scores = truth + rng.normal(size=4000)  # the area is 0.760
+    >>> channel = ask.RandomizedResponse(["no", "yes"], epsilon=1)
+    >>> reports = channel.simulate(np.where(truth, "yes", "no"), rng)
+    >>> print(ask.metrics.roc_auc(reports, scores, channel))
+    0.779 (standard error 0.020)
+    """
+    truth = HiddenTruth.of(channel, reports, design, sample_weight)
+    table = _scores(truth, scores)
+    every = of is None and len(truth.classes) > 2
+    asked = range(len(truth.classes)) if every else [truth.place(of)]
+    areas = [_area(truth, table[:, min(code, table.shape[1] - 1)], code) for code in asked]
+    value = float(np.mean([area for area, _ in areas]))
+    costs = np.mean([cost for _, cost in areas], axis=0)
+    return Estimate(value, truth.std_error(costs), truth.n, "consistent")
+
+
+def roc_curve(
+    reports: Any, scores: Any, channel: Any, *, of: Any = None, design: Any = None, sample_weight: Any = None
+) -> RocCurve:
+    """Estimate the ROC curve of scores of one class against the others; of two classes the second.
+
+    Examples
+    --------
+    >>> import askance as ask
+    >>> reports, scores = ["yes"] * 44 + ["no"] * 56, [2] * 33 + [1] * 22 + [0] * 45
+    >>> curve = ask.metrics.roc_curve(reports, scores, ask.Warner(0.9))
+    >>> curve.thresholds, curve.true_positive.round(3), curve.false_positive.round(3)
+    (array([inf,  2.,  1.,  0.]), array([0.   , 0.874, 1.132, 1.   ]), array([ 0.   , -0.072,  0.12 ,  1.   ]))
+    """
+    truth = HiddenTruth.of(channel, reports, design, sample_weight)
+    table = _scores(truth, scores)
+    code = truth.place(of)
+    column = table[:, min(code, table.shape[1] - 1)]
+    order = np.argsort(-column, kind="stable")
+    ends = np.append(np.flatnonzero(np.diff(column[order])), len(order) - 1)
+    weights = truth.shares[order]
+    positive = np.cumsum(weights * truth.indicators[order, code])
+    negative = np.cumsum(weights) - positive
+    start = np.zeros(1)
+    return RocCurve(
+        np.append([np.inf], column[order][ends]),
+        np.append(start, negative[ends] / negative[-1]),
+        np.append(start, positive[ends] / positive[-1]),
+        roc_auc(reports, scores, channel, of=of, design=design, sample_weight=sample_weight),
+    )
+
+
+def _scores(truth: HiddenTruth, scores: Any) -> Floats:
+    table = truth.rows(scores, "scores").astype(float)
+    classes = len(truth.classes)
+    if table.ndim == 1 and classes == 2:
+        table = table[:, None]
+    if table.ndim != 2 or table.shape[1] not in ({1, 2} if classes == 2 else {classes}):
+        raise InvalidInput(f"scores of shape {table.shape}", f"one column for each of {truth.classes.tolist()!r}")
+    if not np.isfinite(table).all():
+        raise InvalidInput("scores that are not finite", "finite numbers")
+    return table
+
+
+def _area(truth: HiddenTruth, scores: Floats, code: int) -> tuple[float, Floats]:
+    """Return the area, and what each truth of each row would contribute to it.
+
+    U = sum over i != j of w_i w_j a_i b_j [s_i > s_j], over the same without the scores, where a and b are the
+    indicators of the class and of its complement. A row is never compared with itself: a_i b_i is no estimate of 0.
+    """
+    weights, positive = truth.shares, truth.indicators[:, code]
+    negative = 1 - positive
+    of_class = np.broadcast_to(np.arange(len(truth.classes)) == code, truth.indicators.shape)
+    share = truth.seen(of_class * 1.0, f"those who are {truth.named(code)}")
+    rest = truth.seen(~of_class * 1.0, f"those who are not {truth.named(code)}")
+    distinct, place = np.unique(scores, return_inverse=True)
+
+    def below(mass: Floats) -> Floats:
+        """The mass of rows that score less than each row, and half of those that score the same."""
+        sums = np.bincount(place, mass, minlength=len(distinct))
+        return np.asarray((np.cumsum(sums) - sums / 2)[place])
+
+    worse, better = below(weights * negative), share - below(weights * positive)
+    alone = float(weights**2 @ (positive * negative))
+    pairs = share * rest - alone
+    area = (float(weights * positive @ worse) - alone / 2) / pairs
+    costs = np.where(of_class, (worse - area * rest)[:, None], (better - area * share)[:, None]) / pairs
+    return area, costs

@@ -1,0 +1,141 @@
+"""Metrics of the hidden truth as scikit-learn's scorers."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from askance.arrays import Floats
+from askance.channels.labels.finite import Identity
+from askance.errors import InvalidInput
+from askance.learning.face.classes import class_array, class_codes
+from askance.learning.face.hidden_truth import Estimate
+from askance.learning.face.scoring import Of, asks_for_truth
+from askance.metrics.decisions import accuracy, balanced_accuracy, f1, precision, recall
+from askance.metrics.probabilities import brier, log_loss
+from askance.metrics.ranking import roc_auc
+
+
+@dataclass(frozen=True)
+class _Metric:
+    """A metric as a scorer needs it: of classes or of probabilities, and whether more is better."""
+
+    estimate: Callable[..., Estimate]
+    of_classes: bool
+    sign: int = 1
+
+
+#: The metrics that :func:`scorer` knows, under the names that scikit-learn gives them.
+SCORERS: Mapping[str, _Metric] = {
+    "accuracy": _Metric(accuracy, True),
+    "balanced_accuracy": _Metric(balanced_accuracy, True),
+    "f1": _Metric(f1, True),
+    "neg_brier_score": _Metric(brier, False, -1),
+    "neg_log_loss": _Metric(log_loss, False, -1),
+    "precision": _Metric(precision, True),
+    "recall": _Metric(recall, True),
+    "roc_auc": _Metric(roc_auc, False),
+}
+
+
+@dataclass(frozen=True)
+class ReportScorer:
+    """A scorer ``(model, X, reports) -> number`` about the truth behind the reports; see :func:`scorer`."""
+
+    name: str
+    channel: Any = None
+    of: Of = "reports"
+
+    def __call__(self, model: Any, X: Any, y: Any, sample_weight: Any = None, design: Any = None) -> float:
+        """Return the score; higher is better."""
+        return SCORERS[self.name].sign * self.estimate(model, X, y, sample_weight, design).value
+
+    def estimate(self, model: Any, X: Any, y: Any, sample_weight: Any = None, design: Any = None) -> Estimate:
+        """Return the metric itself, with its standard error: a loss has its own sign."""
+        metric = SCORERS[self.name]
+        model, X = _last_step(model, X)
+        channel = self._channel_of(model)
+        table = _probabilities(model, X, channel)
+        if self.of == "truth":
+            channel, design = Identity(tuple(channel.classes)), None
+        values = class_array(channel.classes)[table.argmax(axis=1)] if metric.of_classes else table
+        return metric.estimate(y, values, channel, design=design, sample_weight=sample_weight)
+
+    def _channel_of(self, model: Any) -> Any:
+        if self.channel is not None:
+            return self.channel
+        channel = getattr(model, "label_channel_", None)
+        if channel is not None:
+            return channel
+        if self.of == "truth" and hasattr(model, "classes_"):
+            return Identity(tuple(np.asarray(model.classes_).tolist()))
+        raise InvalidInput(
+            f"a scorer of {type(model).__name__}, which does not know how labels were hidden",
+            f"scorer({self.name!r}, channel=...): the channel of the reports",
+        )
+
+
+def scorer(name: str, channel: Any = None, *, of: Of = "reports") -> ReportScorer:
+    """Return a scorer for ``cross_val_score`` and ``GridSearchCV`` that undoes the noise of the reports it is given.
+
+    Parameters
+    ----------
+    name : str
+        One of scikit-learn's names: "accuracy", "balanced_accuracy", "f1", "neg_brier_score", "neg_log_loss",
+        "precision", "recall", "roc_auc".
+    channel : finite channel, optional
+        How labels were hidden; what the model says itself if not given. Any classifier of scikit-learn can be scored
+        with one.
+    of : "reports" or "truth"
+        What the labels are.
+
+    Examples
+    --------
+    >>> import numpy as np, askance as ask
+    >>> from sklearn.model_selection import cross_val_score
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(6000, 2))
+    >>> truth = np.where(rng.random(6000) < 1 / (1 + np.exp(-2 * X[:, 0])), "yes", "no")
+    >>> channel = ask.RandomizedResponse(["no", "yes"], epsilon=1)
+    >>> reports = channel.simulate(truth, rng)
+    >>> model = ask.IndirectClassifier(channel)
+    >>> cross_val_score(model, X, reports, scoring=ask.scorer("roc_auc"), cv=3).mean().round(2)
+    np.float64(0.88)
+    >>> print(ask.scorer("roc_auc", of="truth").estimate(model.fit(X, reports), X, truth))
+    0.865 (standard error 0.005)
+    """
+    if name not in SCORERS:
+        raise InvalidInput(f"a scorer called {name!r}", f"one of {', '.join(SCORERS)}")
+    asks_for_truth(of)
+    return ReportScorer(name, channel, of)
+
+
+def _last_step(model: Any, X: Any) -> tuple[Any, Any]:
+    """The model inside of searches and pipelines, and the rows as it takes them."""
+    while True:
+        if hasattr(model, "best_estimator_"):
+            model = model.best_estimator_
+        elif hasattr(model, "steps"):
+            X = model[:-1].transform(X) if len(model.steps) > 1 else X
+            model = model[-1]
+        else:
+            return model, X
+
+
+def _probabilities(model: Any, X: Any, channel: Any) -> Floats:
+    """Probabilities of the channel's classes, in its order."""
+    if not is_classifier(model):
+        raise InvalidInput(f"a scorer of {type(model).__name__}", "a classifier with predict_proba")
+    scored = getattr(model, "scored_probabilities", None) or getattr(model, "predict_proba", None)
+    if scored is None:
+        raise InvalidInput(f"{type(model).__name__} without predict_proba", "a classifier that has probabilities")
+    place = class_codes(class_array(channel.classes), np.asarray(model.classes_))
+    if (place < 0).any():
+        found = np.asarray(model.classes_).tolist()
+        raise InvalidInput(f"a model of the classes {found!r}", f"classes among {list(channel.classes)!r}")
+    given = np.asarray(scored(X), dtype=float)
+    table = np.zeros((len(given), len(channel.classes)))
+    table[:, place] = given
+    return table

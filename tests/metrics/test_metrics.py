@@ -1,0 +1,188 @@
+"""Metrics of the hidden truth: exact without noise, right in the mean with it, with standard errors that are honest."""
+
+import itertools
+
+import numpy as np
+import pytest
+from sklearn import metrics as sk
+
+import askance as ask
+
+CLASSES = ["a", "b", "c"]
+SKEWED = ask.FiniteChannel([[0.7, 0.2, 0.1], [0.2, 0.6, 0.2], [0.1, 0.2, 0.7]], CLASSES)
+TWO = ask.RandomizedResponse(["no", "yes"], epsilon=1.5)
+WIDE = ask.FiniteChannel([[0.5, 0.2], [0.3, 0.2], [0.2, 0.6]], ["no", "yes"], reports=["low", "mid", "high"])
+
+
+def two_classes(n, rng):
+    truth = rng.random(n) < 0.4
+    scores = 1.2 * truth + rng.normal(size=n)
+    probabilities = 1 / (1 + np.exp(0.8 - scores))
+    return np.where(truth, "yes", "no"), np.column_stack([1 - probabilities, probabilities])
+
+
+def chosen(probabilities, classes=("no", "yes")):
+    return np.asarray(classes)[probabilities.argmax(axis=1)]
+
+
+ESTIMATES = {
+    "accuracy": lambda y, p, channel, **kw: ask.metrics.accuracy(y, chosen(p), channel, **kw),
+    "balanced_accuracy": lambda y, p, channel, **kw: ask.metrics.balanced_accuracy(y, chosen(p), channel, **kw),
+    "precision": lambda y, p, channel, **kw: ask.metrics.precision(y, chosen(p), channel, **kw),
+    "recall": lambda y, p, channel, **kw: ask.metrics.recall(y, chosen(p), channel, **kw),
+    "f1": lambda y, p, channel, **kw: ask.metrics.f1(y, chosen(p), channel, **kw),
+    "log_loss": ask.metrics.log_loss,
+    "brier": ask.metrics.brier,
+    "roc_auc": ask.metrics.roc_auc,
+}
+PEERS = {
+    "accuracy": lambda y, p, w: sk.accuracy_score(y, chosen(p), sample_weight=w),
+    "balanced_accuracy": lambda y, p, w: sk.balanced_accuracy_score(y, chosen(p), sample_weight=w),
+    "precision": lambda y, p, w: sk.precision_score(y, chosen(p), pos_label="yes", sample_weight=w),
+    "recall": lambda y, p, w: sk.recall_score(y, chosen(p), pos_label="yes", sample_weight=w),
+    "f1": lambda y, p, w: sk.f1_score(y, chosen(p), pos_label="yes", sample_weight=w),
+    "log_loss": lambda y, p, w: sk.log_loss(y, p, sample_weight=w),
+    "brier": lambda y, p, w: sk.brier_score_loss(y == "yes", p[:, 1], sample_weight=w),
+    "roc_auc": lambda y, p, w: sk.roc_auc_score(y == "yes", p[:, 1], sample_weight=w),
+}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", ESTIMATES)
+def test_without_noise_a_metric_is_that_of_scikit_learn(name, weighted):
+    rng = np.random.default_rng(1)
+    truth, probabilities = two_classes(500, rng)
+    probabilities = probabilities.round(1).clip(0.05, 0.95)  # with ties
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
+    weights = rng.uniform(0, 3, 500) if weighted else None
+    found = ESTIMATES[name](truth, probabilities, ask.Identity(["no", "yes"]), sample_weight=weights)
+    assert found.value == pytest.approx(PEERS[name](truth, probabilities, weights), abs=1e-12)
+
+
+@pytest.mark.parametrize("channel", [TWO, WIDE, ask.DesignPerRow({"a": TWO, "b": ask.Warner(0.8), "c": WIDE})])
+@pytest.mark.parametrize("name", ESTIMATES)
+def test_the_mean_is_that_of_the_truth_and_intervals_cover_it(name, channel):
+    # 400 sets: a mean beyond 4 standard errors, or a coverage below .91 at .95, has probability below 1e-3.
+    rng = np.random.default_rng(2)
+    truth, probabilities = two_classes(3000, rng)
+    design = rng.choice(list(channel.designs), 3000) if channel.needs_design else None
+    wanted = PEERS[name](truth, probabilities, None)
+    found = []
+    for _ in range(400):
+        # People and all are drawn anew from 3,000: intervals are about a population, of which these are all.
+        rows = rng.integers(3000, size=1500)
+        mine = {} if design is None else {"design": design[rows]}
+        reports = (
+            channel.simulate(truth[rows], rng) if design is None else channel.simulate(truth[rows], rng, design[rows])
+        )
+        found.append(ESTIMATES[name](reports, probabilities[rows], channel, **mine))
+    values = np.array([one.value for one in found])
+    bias = 0.002 if found[0].kind == "consistent" else 0.0  # of a ratio: of the order of 1 / n
+    assert abs(values.mean() - wanted) < 4 * values.std() / 20 + bias
+    covered = [one.interval()[0] <= wanted <= one.interval()[1] for one in found]
+    assert 0.91 <= np.mean(covered) <= 0.985
+
+
+def test_the_area_compares_all_pairs_of_different_people():
+    rng = np.random.default_rng(3)
+    truth, probabilities = two_classes(40, rng)
+    scores, reports = probabilities[:, 1].round(1), TWO.simulate(truth, rng)
+    one = TWO.unbias(reports)
+    above = below = 0.0
+    for i, j in itertools.permutations(range(40), 2):
+        pair = one[i, 1] * one[j, 0]
+        above += pair * ((scores[i] > scores[j]) + (scores[i] == scores[j]) / 2)
+        below += pair
+    try:
+        assert ask.metrics.roc_auc(reports, scores, TWO).value == pytest.approx(above / below, abs=1e-12)
+    except ask.AskanceError:
+        pytest.fail("40 people are enough here")
+
+
+def test_more_than_two_classes():
+    rng = np.random.default_rng(4)
+    logits = rng.normal(size=(4000, 3)) * 1.5
+    probabilities = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    truth = np.array(CLASSES)[(probabilities.cumsum(axis=1) < rng.random((4000, 1))).sum(axis=1)]
+    clean = ask.metrics.roc_auc(truth, probabilities, ask.Identity(CLASSES)).value
+    assert clean == pytest.approx(sk.roc_auc_score(truth, probabilities, multi_class="ovr"), abs=1e-12)
+    found = ask.metrics.roc_auc(SKEWED.simulate(truth, rng), probabilities, SKEWED)
+    assert abs(found.value - clean) < 4 * found.std_error
+    table = ask.metrics.confusion_matrix(SKEWED.simulate(truth, rng), chosen(probabilities, CLASSES), SKEWED)
+    wanted = sk.confusion_matrix(truth, chosen(probabilities, CLASSES), normalize="all")
+    assert (np.abs(table.shares - wanted) < 4.5 * table.std_errors).all()
+    assert table.to_frame().loc["a", "b"] == table.shares[0, 1]
+    for metric in (ask.metrics.recall, ask.metrics.precision, ask.metrics.f1):
+        with pytest.raises(ask.InvalidInput, match="no class to look at"):
+            metric(truth, chosen(probabilities, CLASSES), ask.Identity(CLASSES))
+    recall = ask.metrics.recall(truth, chosen(probabilities, CLASSES), ask.Identity(CLASSES), of="b").value
+    assert recall == pytest.approx(sk.recall_score(truth, chosen(probabilities, CLASSES), average=None)[1])
+
+
+def test_calibration_is_that_of_the_truth():
+    rng = np.random.default_rng(5)
+    chance = rng.random(40_000)
+    truth = np.where(rng.random(40_000) < chance, "yes", "no")
+    found = ask.metrics.calibration(TWO.simulate(truth, rng), chance, TWO, groups=5)
+    assert len(found.rows) == 5
+    assert (np.abs(found.observed - found.predicted) < 4 * found.std_errors).all()
+    assert found.to_frame().shape == (5, 4)
+    alike = ask.metrics.calibration(TWO.simulate(truth, rng), np.full(40_000, 0.5), TWO)
+    assert alike.rows.tolist() == [40_000]
+
+
+def test_reports_of_one_kind_have_the_error_of_their_channel():
+    found = ask.metrics.accuracy(["yes"] * 100, ["yes"] * 100, ask.Warner(0.8))
+    # Whatever the truth: sqrt(.8 * .2) / .6 for each of 100 reports.
+    assert found.std_error == pytest.approx(0.4 / 0.6 / 10)
+    assert ask.metrics.accuracy(["yes"], ["yes"], ask.Warner(0.8)).std_error != 0
+
+
+def test_a_share_of_nobody_is_refused():
+    rng = np.random.default_rng(6)
+    reports = TWO.simulate(["no"] * 300, rng)
+    with pytest.raises(ask.AskanceError, match="do not show that there are any"):
+        ask.metrics.recall(reports, ["no"] * 300, TWO)
+    with pytest.raises(ask.AskanceError, match="do not show that there are any"):
+        ask.metrics.roc_auc(reports, rng.random(300), TWO)
+    with pytest.raises(ask.AskanceError, match="predicted to be 'yes'"):
+        ask.metrics.precision(reports, ["no"] * 300, TWO)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: ask.metrics.accuracy(["yes", "no"], ["yes"], TWO), "2 reports and 1 predictions"),
+        (lambda: ask.metrics.accuracy(["yes"], ["perhaps"], TWO), "'perhaps'"),
+        (lambda: ask.metrics.accuracy(["perhaps"], ["yes"], TWO), "perhaps"),
+        (lambda: ask.metrics.log_loss(["yes"], [[0.4, 0.7]], TWO), "sum to one"),
+        (lambda: ask.metrics.brier(["yes"], [[0.4, 0.3, 0.3]], TWO), r"shape \(1, 3\)"),
+        (lambda: ask.metrics.roc_auc(["yes"], [np.nan], TWO), "not finite"),
+        (lambda: ask.metrics.recall(["yes"], ["yes"], TWO, of="maybe"), "of='maybe'"),
+        (lambda: ask.metrics.calibration(["yes"], [0.5], TWO, groups=0), "groups=0"),
+        (lambda: ask.metrics.accuracy([], [], TWO), "at least one"),
+        (lambda: ask.metrics.Estimate(0.5, 0.1, 3, "unbiased").interval(95), "level=95"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_by_name(call, says):
+    with pytest.raises(ask.InvalidInput, match=says):
+        call()
+
+
+def test_figures():
+    rng = np.random.default_rng(7)
+    truth, probabilities = two_classes(2000, rng)
+    reports = TWO.simulate(truth, rng)
+    curve = ask.metrics.roc_curve(reports, probabilities, TWO)
+    assert curve.true_positive[0] == 0
+    assert curve.true_positive[-1] == pytest.approx(1)
+    assert curve.area.value == ask.metrics.roc_auc(reports, probabilities[:, 1], TWO).value
+    area = np.trapezoid(curve.true_positive, curve.false_positive)
+    assert area == pytest.approx(curve.area.value, abs=0.005)
+    for figure in (
+        curve,
+        ask.metrics.calibration(reports, probabilities, TWO),
+        ask.metrics.confusion_matrix(reports, chosen(probabilities), TWO),
+    ):
+        axes = figure.plot()
+        assert figure.plot(axes) is axes

@@ -1,0 +1,100 @@
+"""Scorers for scikit-learn: about the truth, wherever the model stands; scikit-learn's own are not silent."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import make_scorer, roc_auc_score
+from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import askance as ask
+
+CHANNEL = ask.RandomizedResponse(["no", "yes"], epsilon=1.0)
+
+
+@pytest.fixture(scope="module")
+def study():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 3)) * [1, 10, 100]
+    truth = np.where(rng.random(6000) < 1 / (1 + np.exp(-2.5 * X[:, 0])), "yes", "no")
+    return X, truth, CHANNEL.simulate(truth, rng)
+
+
+def test_a_named_scorer_of_scikit_learn_warns_and_ours_is_about_the_truth(study):
+    X, truth, reports = study
+    model = ask.IndirectClassifier(CHANNEL)
+    with pytest.warns(ask.AskanceWarning, match=r"askance\.scorer\('roc_auc'\)"):
+        noisy = cross_val_score(model, X, reports, scoring="roc_auc", cv=2).mean()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ours = cross_val_score(model, X, reports, scoring=ask.scorer("roc_auc"), cv=2).mean()
+        clean = roc_auc_score(truth == "yes", model.fit(X, reports).predict_proba(X)[:, 1])
+    assert noisy < clean - 0.1
+    assert abs(ours - clean) < 0.06
+
+
+@pytest.mark.parametrize("name", sorted(ask.metrics.SCORERS))
+def test_every_scorer_works_in_searches_and_pipelines(study, name):
+    X, truth, reports = study
+    pipe = make_pipeline(StandardScaler(), ask.IndirectClassifier(CHANNEL))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        search = GridSearchCV(
+            pipe, {"indirectclassifier__method": ["marginal", "moments"]}, scoring=ask.scorer(name), cv=2
+        )
+        search.fit(X, reports)
+        assert np.isfinite(search.best_score_)
+        scored = ask.scorer(name).estimate(search, X, reports)
+        known = ask.scorer(name, of="truth").estimate(search, X, truth)
+    assert abs(scored.value - known.value) < 4 * scored.std_error
+    assert pickle.loads(pickle.dumps(ask.scorer(name))) == ask.scorer(name)
+
+
+def test_any_classifier_can_be_scored_with_a_channel(study):
+    X, truth, reports = study
+    naive = LogisticRegression().fit(X, reports)
+    found = ask.scorer("accuracy", CHANNEL).estimate(naive, X, reports)
+    assert abs(found.value - naive.score(X, truth)) < 4 * found.std_error
+    with pytest.raises(ask.InvalidInput, match="does not know how labels were hidden"):
+        ask.scorer("accuracy")(naive, X, reports)
+    both = {"ours": ask.scorer("accuracy"), "loss": ask.scorer("neg_log_loss")}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        table = cross_validate(ask.IndirectClassifier(CHANNEL), X, reports, scoring=both, cv=2)
+    assert (table["test_loss"] < 0).all()
+
+
+def test_a_scorer_that_was_made_by_hand_warns_too_and_clean_labels_do_not(study):
+    X, truth, reports = study
+    model = ask.IndirectClassifier(CHANNEL).fit(X, reports)
+    hand_made = make_scorer(roc_auc_score, response_method="predict_proba")
+    with pytest.warns(ask.AskanceWarning, match="compares predictions of the truth"):
+        hand_made(model, X, reports)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cross_val_score(ask.IndirectClassifier(), X, truth, scoring="roc_auc", cv=2)
+        model.predict_proba(X)
+
+
+def test_hidden_records_are_scored_from_their_reports():
+    rng = np.random.default_rng(1)
+    X = (rng.random((4000, 4)) < 0.5).astype(int)
+    truth = np.where(rng.random(4000) < 1 / (1 + np.exp(2 - 4 * X[:, 0])), 1, 0)
+    channel = ask.RowChannel(features=ask.StateFlip(2, 0.1), label=ask.RandomizedResponse([0, 1], epsilon=2.0))
+    features, labels = channel.simulate((X, truth), rng)
+    model = ask.SpreadClassifier(channel, ridge=1.0).fit(features, labels)
+    found = ask.scorer("roc_auc").estimate(model, features, labels)
+    clean = roc_auc_score(truth, model.predict_proba_reports(features)[:, 1])
+    assert abs(found.value - clean) < 4 * found.std_error
+    assert model.score(features, labels) == model.score_estimate(features, labels).value
+
+
+def test_a_name_that_is_none_is_refused():
+    with pytest.raises(ask.InvalidInput, match="neg_log_loss"):
+        ask.scorer("log_loss")
+    with pytest.raises(ask.InvalidInput, match="of='both'"):
+        ask.scorer("roc_auc", of="both")
