@@ -144,7 +144,7 @@ def test_rows_without_a_group_and_values_that_overflow(place, run):
     assert (code, "column 'town': row 5 names no group (1 such in all)" in err) == (2, True)
     new.assign(age=new["age"].where(new.index != 4, 1e300)).to_csv("new.csv", index=False)
     code, _, err = run("ratios", "new.csv", *TRAIN, "--group", "town", "--method", "mmd")
-    assert (code, "a feature of 1e+300" in err) == (2, True)
+    assert (code, "1e+300" in err) == (2, True)
 
 
 def test_days_name_groups(place, run):

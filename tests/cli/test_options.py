@@ -66,7 +66,7 @@ def test_what_a_kind_cannot_take_is_refused_with_what_it_can(run, tmp_path):
     code, out, err = run("fit", str(tmp_path / "mu.json"), "--formula", "a ~ b", "--weight", "w", "--ridge", "1")
     assert (code, out) == (2, "")
     assert "--formula, --weight for a mean operator" in err
-    assert "with a question with choices or a question that hides numbers only" in err
+    assert "expected --formula with a question with choices, a question that hides numbers" in err
     assert "Here may stand --features, --id, --loss, --ridge or --level." in err
 
 

@@ -27,7 +27,7 @@ class _Metric:
     sign: int = 1
 
 
-#: The metrics that :func:`scorer` knows, under the names that scikit-learn gives them.
+# Under the names that scikit-learn gives them.
 SCORERS: Mapping[str, _Metric] = {
     "accuracy": _Metric(accuracy, True),
     "balanced_accuracy": _Metric(balanced_accuracy, True),

@@ -32,7 +32,9 @@ def test_golden_models_are_read(name):
     golden = ask.load_model(GOLDEN / name)
     fresh = models()[name]
     assert golden.get_params() == fresh.get_params()
-    np.testing.assert_allclose(golden.summary().values, fresh.summary().values, rtol=1e-6, atol=1e-9)
+    # Estimates and standard errors; tests and intervals of a fit with a ridge, which it had, are no longer given.
+    said, says = golden.summary().values[:, :2], fresh.summary().values[:, :2]
+    np.testing.assert_allclose(said, says, rtol=1e-6, atol=1e-9)
     assert golden.channel_ == fresh.channel_
     if hasattr(fresh, "predict_proba"):
         X = np.array([[0.5, -1.0], [2.0, 0.0]])

@@ -83,7 +83,7 @@ def fit_softmax(
 
 
 _WHY = {
-    "moments": "the moment estimate lies outside what any model of this kind can produce (the marginal polytope), as "
+    "moments": "the moment estimate lies outside what any model of these classes can give (the marginal polytope), as "
     "happens with few reports or strong noise",
     "marginal": "the likelihood of these reports grows without end in some direction (the classes are separated, or "
     "fewer carriers were reported than chance alone would give)",

@@ -34,6 +34,8 @@ from askance.learning.surveys.state_factors import LogLinear
 from askance.learning.surveys.survey_estimator import SurveyEstimator
 from askance.learning.surveys.survey_fit import effective_weights, few_people, fit_survey
 from askance.learning.surveys.survey_release import SurveyTable
+from askance.releases.reading import open_release
+from askance.releases.release import Release
 from askance.reports.estimator_report import ReportFigure
 from askance.reports.summary import Summary
 from askance.solvers.log_f import LogF
@@ -167,6 +169,7 @@ class HiddenPredictor(SurveyEstimator):
         weight : name of a column of sample weights, optional
         """
         refuse_engine(engine, "a hidden predictor")
+        release = open_release(release, Release)  # another kind is refused before what it lacks
         if formula is not None:
             if outcome is not None or hidden is not None or features is not None:
                 raise InvalidInput("a formula, and outcome=, hidden= or features= beside it", "one or the other")

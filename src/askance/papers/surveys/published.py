@@ -4,9 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from askance.learning.answers.indirect_classifier import IndirectClassifier
-from askance.learning.answers.prevalence import Prevalence
-from askance.learning.surveys.hidden_predictor import HiddenPredictor
 from askance.papers.artefacts import panels
 from askance.papers.data.survey_sets import BIRTHDAY, DIE, LIES, Answers, minarets, nigeria, plagiarism
 from askance.papers.findings import Finding, Result, as_columns
@@ -23,6 +20,10 @@ _TABLE = ("model", "parameter", "estimate", "std. error", "p", "from", "to")
     reference="[surveys] Blair, Imai & Zhou (2015)",
 )
 def contact_with_armed_groups(rng: np.random.Generator, quick: bool) -> Result:
+    from askance.learning.answers.indirect_classifier import IndirectClassifier
+    from askance.learning.answers.prevalence import Prevalence
+    from askance.learning.surveys.hidden_predictor import HiddenPredictor
+
     answers = nigeria()
     share = Prevalence(DIE).fit(answers.reports)
     age = answers.covariates["age"] / 10
@@ -47,6 +48,9 @@ def contact_with_armed_groups(rng: np.random.Generator, quick: bool) -> Result:
     reference="[surveys] Radukic & Musch (2014); Heck & Moshagen (2018)",
 )
 def ban_on_minarets(rng: np.random.Generator, quick: bool) -> Result:
+    from askance.learning.answers.indirect_classifier import IndirectClassifier
+    from askance.learning.answers.prevalence import Prevalence
+
     answers = minarets()
     asked = answers.where(answers.design != "direct")
     share = Prevalence(LIES).fit(asked.reports, design=asked.design)
@@ -74,6 +78,9 @@ def ban_on_minarets(rng: np.random.Generator, quick: bool) -> Result:
     reference="[surveys] Jann, Jerke & Krumpal (2012)",
 )
 def plagiarism_by_students(rng: np.random.Generator, quick: bool) -> Result:
+    from askance.learning.answers.indirect_classifier import IndirectClassifier
+    from askance.learning.answers.prevalence import Prevalence
+
     answers = plagiarism()
     published = {("crosswise", 1): 0.223, ("direct", 1): 0.073, ("crosswise", 0): 0.016, ("direct", 0): 0.010}
     rows, findings = [], []
