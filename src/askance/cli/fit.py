@@ -222,9 +222,28 @@ def fit(
         ),
     ] = None,
     structure: Annotated[
-        Literal["node", "chain"],
-        typer.Option(help="Tags by the word alone, or also by words and tags around it.", rich_help_panel=_REGIONS),
-    ] = "node",
+        Literal["auto", "node", "chain"],
+        typer.Option(
+            help="Tags by the word alone (node), also by words and tags around it (chain), or whichever foresees "
+            "counts better (auto).",
+            rich_help_panel=_REGIONS,
+        ),
+    ] = "auto",
+    tolerance: Annotated[
+        Literal["model"] | None,
+        typer.Option(
+            help="model: a share of the windows was miscounted by one; find them, and learn without.",
+            rich_help_panel=_REGIONS,
+        ),
+    ] = None,
+    invalid: Annotated[
+        Literal["refuse", "list", "drop"],
+        typer.Option(
+            help="Windows that cannot be, or contradict each other: refuse and name the first, list all, or go on "
+            "without them (drop).",
+            rich_help_panel=_REGIONS,
+        ),
+    ] = "refuse",
     passes: Annotated[
         int | None,
         typer.Option(min=1, max=1000, help="How often the last stage goes over them.", rich_help_panel=_REGIONS),
@@ -301,6 +320,8 @@ def fit(
             method=REGIONS.method(method),
             structure=structure,
             passes=passes,
+            tolerance=tolerance,
+            invalid=invalid,
             seed=seed,
             command=command,
         )

@@ -68,7 +68,7 @@ RECORDS = Kind("a question that hides features", ("study", "question", "label", 
 TOTALS = Kind("a mean operator", ("features", "id_column", "loss", "ridge", "level"), use=_CLASSIFY)
 REGIONS = Kind(
     "counted regions",
-    ("sentences", "structure", "passes", "seed", "method"),
+    ("sentences", "structure", "passes", "tolerance", "invalid", "seed", "method"),
     ("hybrid", "marginal", "moments"),
     "Tag text with: askance tag {model} TEXT",
 )

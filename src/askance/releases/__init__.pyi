@@ -34,6 +34,7 @@ from askance.releases.privatizing import privatize_table as privatize_table
 from askance.releases.reading import KINDS as KINDS
 from askance.releases.reading import open_release as open_release
 from askance.releases.reading import read_release as read_release
+from askance.releases.region_checks import INVALID as INVALID
 from askance.releases.region_release import RegionRelease as RegionRelease
 from askance.releases.region_release import is_region_release as is_region_release
 from askance.releases.release import Release as Release

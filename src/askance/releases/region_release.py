@@ -6,8 +6,8 @@ occur, so a tool can write regions line by line and nothing else. In Parquet a r
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -21,8 +21,11 @@ from askance.errors import AskanceError, InvalidInput, ReleaseError
 from askance.files.kinds import FileKind
 from askance.files.location import UNREADABLE, Location, StrPath, first_line
 from askance.files.targets import check_target, written_whole
+from askance.releases.region_checks import check_invalid, every, settled
 from askance.releases.restated import DIGEST, content_digest, once_each
 from askance.tables.counted_region import CountedRegion, Sentences, checked_sentences, is_writable
+from askance.tables.region_conflicts import conflicting_regions
+from askance.tables.region_records import records_of_regions
 
 _HEADER = {"format", "version", "askance", "tags", "channel", DIGEST}  # what the first line says
 _EXPECTED = "regions as JSON lines (.jsonl) or Parquet"
@@ -43,6 +46,8 @@ class RegionRelease:
         The words; None if they are kept elsewhere.
     channel : RegionCounts, optional
         How the windows were drawn, where that is known.
+    dropped : tuple of str
+        What was wrong with regions that were left out (``invalid="drop"``).
 
     Examples
     --------
@@ -65,6 +70,7 @@ class RegionRelease:
     tags: tuple[str, ...]
     sentences: Sentences | None = None
     channel: RegionCounts | None = None
+    dropped: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -73,20 +79,30 @@ class RegionRelease:
         sentences: Iterable[Sequence[str]] | None = None,
         tags: Sequence[str] | None = None,
         channel: RegionCounts | None = None,
+        *,
+        invalid: str = "refuse",
     ) -> "RegionRelease":
         """Check regions against their sentences. A release has been checked already: only what is new is.
 
         Parameters
         ----------
-        regions : RegionRelease, or list of mappings
+        regions : RegionRelease, list of mappings, list of such lists by sentence, or frame
             ``{"sentence": 0, "start": 2, "width": 3, "counts": {"NN": 2}, "tags": ["NN", "DT"]}``, without ``tags``
-            where all were asked for, or ``{"sentence": 1, "labels": ["DT", "NN"]}``. Numbers count from 0.
+            where all were asked for, or ``{"sentence": 1, "labels": ["DT", "NN"]}``. Numbers count from 0. Lists by
+            sentence need no ``sentence``. A frame (pandas, polars, Arrow) has a row for each region: ``sentence``,
+            ``start``, ``width`` and ``counts``, or a column for each tag, where what is missing was not asked for.
         sentences : list of lists of words, optional
         tags : sequence of str, optional
             All tags that there are. Those of the channel, or those that occur in the regions, if not given.
         channel : RegionCounts, optional
+        invalid : {"refuse", "list", "drop"}
+            What to do about regions that cannot be: an error that names the first, an error that names all, or go on
+            without them, with a warning. ``dropped`` names all of those.
         """
+        check_invalid(invalid)
+        dropped: tuple[str, ...] = ()
         if isinstance(regions, RegionRelease):
+            dropped = regions.dropped
             same_tags = tags is None or tuple(tags) == regions.tags
             if sentences is None and channel is None and same_tags:
                 return regions  # checked when it was made
@@ -96,27 +112,33 @@ class RegionRelease:
             if (sentences, tags, channel) == (regions.sentences, regions.tags, regions.channel):
                 return regions
             regions = regions.regions
-        if isinstance(regions, str | bytes | Mapping) or not isinstance(regions, Iterable):
-            raise InvalidInput(f"regions={regions!r}", "a list of regions, or a RegionRelease")
-        read = tuple(map(CountedRegion.parse, regions))
-        if not read:
+        words = None if sentences is None else checked_sentences(sentences)
+        told = records_of_regions(regions, None if words is None else len(words))
+        problems = dict[int, str]()
+        read = every(told, CountedRegion.parse, problems)
+        if not told:
             raise InvalidInput("no regions", "one or more, with counts or labels")
+        if problems:  # the tags that occur are those of all regions: what cannot be read is told first
+            read = settled(read, problems, invalid)
+            dropped += tuple(problems.values())
         if tags is None:
             tags = channel.tags if channel is not None else _occurring(read)
         known = _checked_tags(tags)
-        words = None if sentences is None else checked_sentences(sentences)
         lengths = None if words is None else [*map(len, words)]
-        every = frozenset(known)
-        for region in read:
-            region.check(lengths, every)
-        return cls(read, known, words, channel)
+        tag_set = frozenset(known)
+        problems = {}
+        every(read, lambda region: region.check(lengths, tag_set), problems)
+        if problems:
+            read = settled(read, problems, invalid)
+            dropped += tuple(problems.values())
+        return cls(tuple(read), known, words, channel, dropped)
 
     @classmethod
-    def read(cls, path: StrPath) -> "RegionRelease":
-        """Read JSON lines, or Parquet."""
+    def read(cls, path: StrPath, *, invalid: str = "refuse") -> "RegionRelease":
+        """Read JSON lines, or Parquet; ``invalid`` as of :meth:`of`."""
         place = Location.of(path)
         try:
-            return _assembled(_from_parquet(place) if _is_parquet(place) else _from_lines(place))
+            return _assembled(_from_parquet(place) if _is_parquet(place) else _from_lines(place), invalid)
         except ReleaseError:
             raise
         except AskanceError as error:
@@ -135,6 +157,35 @@ class RegionRelease:
             else:
                 lines = (json.dumps(record, ensure_ascii=False) for record in (self.to_dict(), *self._records()))
                 temporary.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
+
+    def consistent(self, invalid: str = "refuse") -> "RegionRelease":
+        """The same, if no two regions contradict each other; else an error, or the same without those that do."""
+        conflicts = conflicting_regions(self.regions)
+        if not conflicts:
+            return self
+        problems = {second: what for _, second, what in reversed(conflicts)}
+        problems |= {first: what for first, _, what in reversed(conflicts)}
+        # Which of the two is right nobody knows: both go.
+        messages = list(dict.fromkeys(what for *_, what in conflicts))
+        kept = settled(list(self.regions), problems, invalid, messages)
+        return replace(self, regions=tuple(kept), dropped=(*self.dropped, *messages))
+
+    def by_sentence(self) -> list[list[dict[str, Any]]]:
+        """The regions of each sentence: what scikit-learn can split, together with the sentences.
+
+        Examples
+        --------
+        >>> from askance import RegionRelease
+        >>> counted = [{"sentence": 1, "start": 0, "width": 2, "counts": {"NN": 1, "VB": 1}}]
+        >>> RegionRelease.of(counted, [["hm"], ["dogs", "bark"]]).by_sentence()
+        [[], [{'start': 0, 'width': 2, 'counts': {'NN': 1, 'VB': 1}}]]
+        """
+        many = 1 + max(region.sentence for region in self.regions) if self.sentences is None else len(self.sentences)
+        found: list[list[dict[str, Any]]] = [[] for _ in range(many)]
+        for region in self.regions:
+            record = region.to_dict()
+            found[record.pop("sentence")].append(record)
+        return found
 
     @property
     def guarantee(self) -> Guarantee:
@@ -282,7 +333,7 @@ def _from_parquet(place: Location) -> Iterator[dict[str, Any]]:
         yield record
 
 
-def _assembled(records: Iterable[dict[str, Any]]) -> RegionRelease:
+def _assembled(records: Iterable[dict[str, Any]], invalid: str) -> RegionRelease:
     """Sort records into header, sentences and regions; one record may hold a sentence and a region of it."""
     tags, channel, digest = None, None, None
     sentences: dict[int, Any] = {}
@@ -313,7 +364,7 @@ def _assembled(records: Iterable[dict[str, Any]]) -> RegionRelease:
     if missing:
         raise InvalidInput(f"no words of sentence {min(missing)}", f"sentences 0 to {len(sentences) - 1}")
     words = [sentences[number] for number in range(len(sentences))] or None
-    release = RegionRelease.of(regions, words, tags, channel)
+    release = RegionRelease.of(regions, words, tags, channel, invalid=invalid)
     if digest is not None and digest != release.digest:
         raise InvalidInput(
             "its content is not what its digest was made of",

@@ -30,6 +30,8 @@ from askance.tables.identifiers import Identifiers as Identifiers
 from askance.tables.people import PeopleFeatures as PeopleFeatures
 from askance.tables.people import read_columns as read_columns
 from askance.tables.people import read_labels as read_labels
+from askance.tables.region_conflicts import conflicting_regions as conflicting_regions
+from askance.tables.region_records import records_of_regions as records_of_regions
 from askance.tables.sentences import TaggedSentences as TaggedSentences
 from askance.tables.sentences import conllu_text as conllu_text
 from askance.tables.sentences import read_conllu as read_conllu

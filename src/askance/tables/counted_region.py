@@ -1,6 +1,6 @@
 """One annotation of a sentence, read from whatever a tool wrote and checked, with errors that name the sentence."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeGuard
 
@@ -136,16 +136,25 @@ class Sentences(tuple[tuple[str, ...], ...]):
     """Sentences that have been checked: words of each."""
 
 
-def checked_sentences(sentences: Iterable[Any]) -> Sentences:
-    """Read sentences, each a sequence of words; an empty one is refused."""
+def checked_sentences(sentences: Any, *, blank: bool = False) -> Sentences:
+    """Read sentences, each a sequence of words; one without words is refused, unless it may be ``blank``."""
     if isinstance(sentences, Sentences):
         return sentences
+    if hasattr(sentences, "to_pylist"):  # an Arrow column
+        sentences = sentences.to_pylist()
     if isinstance(sentences, str | bytes | Mapping) or not isinstance(sentences, Iterable):
         raise InvalidInput(f"sentences={sentences!r}", "a list of sentences, each a list of words")
-    read = Sentences(_texts(sentence, number, "words") for number, sentence in enumerate(sentences))
+    read = Sentences(
+        () if blank and _is_blank(sentence) else _texts(sentence, number, "words")
+        for number, sentence in enumerate(sentences)
+    )
     if not read:
         raise InvalidInput("no sentences", "one or more, each a list of words")
     return read
+
+
+def _is_blank(sentence: Any) -> bool:
+    return isinstance(sentence, Sized) and not isinstance(sentence, str | bytes | Mapping) and len(sentence) == 0
 
 
 def _texts(values: Any, sentence: int, what: str) -> tuple[str, ...]:

@@ -29,14 +29,15 @@ def regions(width=6, seed=0):
 
 
 @cache
-def fitted(method="hybrid", structure="node", **options):
+def fitted(method="hybrid", structure="node", **options):  # the structure that most tests ask for is the fast one
     return ask.CountTagger(method, structure, random_state=0, **options).fit(TRAIN.sentences, regions())
 
 
 @cache
 def supervised():
     labels = [{"sentence": number, "labels": tags} for number, tags in enumerate(TRAIN.tags)]
-    return ask.CountTagger("marginal", random_state=0).fit(TRAIN.sentences, labels).score(*TEST, of="truth")
+    tagger = ask.CountTagger("marginal", "node", random_state=0).fit(TRAIN.sentences, labels)
+    return tagger.score(*TEST, of="truth")
 
 
 def test_labels_alone_teach_it():
@@ -56,7 +57,7 @@ def test_a_chain_uses_the_order_of_tags():
 
 
 def test_the_paper_s_table_is_kept():
-    table = ask.CountTagger("moments", solver="table", random_state=0).fit(TRAIN.sentences, regions())
+    table = ask.CountTagger("moments", "node", solver="table", random_state=0).fit(TRAIN.sentences, regions())
     assert (
         0.7 < table.score(*TEST, of="truth") < fitted("moments").score(*TEST, of="truth") - 0.02
     )  # seen: .84 to .85 against .90 to .91
@@ -82,7 +83,6 @@ def test_the_same_seed_gives_the_same_tagger():
 
 def test_counts_explained_is_what_predicted_tags_have():
     tagger = fitted()
-    told = ask.CountTagger(random_state=0)
     predicted = tagger.predict(TRAIN.sentences)
     same = total = 0
     for region in regions():
@@ -90,25 +90,19 @@ def test_counts_explained_is_what_predicted_tags_have():
         same += sum(min(count, window.count(tag)) for tag, count in region["counts"].items())
         total += region["width"]
     assert tagger.counts_explained_ == pytest.approx(same / total)
-    assert "% of the counts" in str(tagger.summary())
     with pytest.raises(NotFittedError):
-        told.summary()
-
-
-def test_counts_are_no_score():
-    with pytest.raises(ask.AskanceError, match=r"which token has which tag.*counts_explained_"):
-        fitted().score(TRAIN.sentences, regions())
+        ask.CountTagger(random_state=0).summary()
 
 
 def test_a_release_is_learned_from_once_checked(tmp_path, monkeypatch):
     release = ask.RegionRelease.of(regions(), TRAIN.sentences, TAGS, ask.RegionCounts(TAGS, 6))
     release.write(tmp_path / "regions.parquet")
     for given in (release, tmp_path / "regions.parquet", str(tmp_path / "regions.parquet")):
-        tagger = ask.CountTagger("moments", random_state=0).fit_release(given)
+        tagger = ask.CountTagger("moments", "node", random_state=0).fit_release(given)
         np.testing.assert_array_equal(tagger.weights_, fitted("moments").weights_)
         assert tagger.guarantee_ == ask.RegionCounts(TAGS).guarantee
     bare = ask.RegionRelease.of(regions(), tags=TAGS)
-    tagger = ask.CountTagger("moments", random_state=0).fit_release(bare, sentences=TRAIN.sentences)
+    tagger = ask.CountTagger("moments", "node", random_state=0).fit_release(bare, sentences=TRAIN.sentences)
     np.testing.assert_array_equal(tagger.weights_, fitted("moments").weights_)
     with pytest.raises(ask.InvalidInput, match="words of every sentence"):
         ask.CountTagger("moments").fit_release(bare)
@@ -116,7 +110,7 @@ def test_a_release_is_learned_from_once_checked(tmp_path, monkeypatch):
         ask.CountTagger().fit_release(release, engine="dask")
     monkeypatch.setattr("askance.tables.counted_region.CountedRegion.check", None)
     monkeypatch.setattr("askance.tables.counted_region.CountedRegion.parse", None)
-    ask.CountTagger("moments", tags=TAGS).fit_release(release)
+    ask.CountTagger("moments", "node", tags=TAGS).fit_release(release)
 
 
 def test_counted_and_predicted_tags_are_shown(tmp_path):
@@ -127,7 +121,7 @@ def test_counted_and_predicted_tags_are_shown(tmp_path):
     old = ask.load_model(GOLDEN / "model-v1-tagger-node.json")
     assert "no privacy guarantee" in str(old.summary())
     assert old.figures() == ()
-    watched = ask.CountTagger("moments", random_state=0).fit(TRAIN.sentences, regions(), validation=TEST)
+    watched = ask.CountTagger("moments", "node", random_state=0).fit(TRAIN.sentences, regions(), validation=TEST)
     assert len(watched.figures()) == 2
     watched.report(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text(encoding="utf-8").count("<svg") == 2
@@ -152,7 +146,7 @@ def test_any_mixture_of_annotations_is_learned_from():
 
 
 def test_more_annotation_is_better():
-    few = ask.CountTagger(random_state=0).fit(TRAIN.sentences, regions()[:60])
+    few = ask.CountTagger(structure="node", random_state=0).fit(TRAIN.sentences, regions()[:60])
     assert (
         few.score(*TEST, of="truth") < fitted().score(*TEST, of="truth") - 0.03
     )  # seen over four draws: .07 to .14 less
@@ -160,7 +154,9 @@ def test_more_annotation_is_better():
 
 def test_only_some_tags_asked_for():
     asked = ask.RegionCounts(TAGS, 4, ask=["NOUN", "VERB"]).simulate(TRAIN.tags, np.random.default_rng(0))
-    tagger = ask.CountTagger(tags=["NOUN", "VERB", "other"], random_state=0).fit(TRAIN.sentences, asked)
+    tagger = ask.CountTagger(structure="node", tags=["NOUN", "VERB", "other"], random_state=0).fit(
+        TRAIN.sentences, asked
+    )
     told = [[tag if tag in ("NOUN", "VERB") else "other" for tag in tags] for tags in TEST.tags]
     assert tagger.score(TEST.sentences, told, of="truth") > 0.87  # seen over four draws: .913 to .923
     with pytest.raises(ask.InvalidInput, match="name every tag"):
@@ -170,10 +166,10 @@ def test_only_some_tags_asked_for():
 def test_a_release_carries_its_sentences_and_tags(tmp_path):
     release = ask.RegionRelease.of(regions(), TRAIN.sentences, TAGS)
     release.write(tmp_path / "regions.parquet")
-    again = ask.CountTagger(random_state=0).fit(ask.RegionRelease.read(tmp_path / "regions.parquet"))
+    again = ask.CountTagger(structure="node", random_state=0).fit(ask.RegionRelease.read(tmp_path / "regions.parquet"))
     np.testing.assert_array_equal(again.weights_, fitted().weights_)
     bare = ask.RegionRelease.of(regions(), tags=TAGS)
-    both = ask.CountTagger(random_state=0).fit(TRAIN.sentences, bare)
+    both = ask.CountTagger(structure="node", random_state=0).fit(TRAIN.sentences, bare)
     np.testing.assert_array_equal(both.weights_, fitted().weights_)
     with pytest.raises(ask.InvalidInput, match="without their sentences"):
         ask.CountTagger().fit(bare)
@@ -183,7 +179,9 @@ def test_a_release_carries_its_sentences_and_tags(tmp_path):
 
 
 def test_history_has_every_pass_with_its_cost_and_what_it_reached():
-    tagger = ask.CountTagger("hybrid", passes=3, random_state=0).fit(TRAIN.sentences, regions(), validation=TEST)
+    tagger = ask.CountTagger("hybrid", "node", passes=3, random_state=0).fit(
+        TRAIN.sentences, regions(), validation=TEST
+    )
     assert list(dict.fromkeys(record["stage"] for record in tagger.history_)) == ["moments", "marginal"]
     marginal = [record for record in tagger.history_ if record["stage"] == "marginal"]
     assert [record["pass"] for record in marginal] == [1, 2, 3]
@@ -196,19 +194,17 @@ def test_history_has_every_pass_with_its_cost_and_what_it_reached():
     likelihoods = [record["log_likelihood"] for record in marginal]
     assert likelihoods == sorted(likelihoods)
     assert all(value < 0 for value in likelihoods)
-    chain = ask.CountTagger(structure="chain", passes=2, rounds=0, random_state=0)
+    chain = ask.CountTagger(structure="chain", passes=2, random_state=0)
     history = chain.fit(TRAIN.sentences, regions(), validation=TEST).history_
     assert [(record["stage"], record["pass"]) for record in history] == [("chain", 1), ("chain", 2)]
 
 
-def test_labels_need_no_relabelling():
+def test_a_chain_learns_from_labels():
     labels = [{"sentence": number, "labels": tags} for number, tags in enumerate(TRAIN.tags)]
-    zero, two = (
-        ask.CountTagger(structure="chain", rounds=rounds, random_state=0).fit(TRAIN.sentences, labels)
-        for rounds in (0, 2)
-    )
-    np.testing.assert_array_equal(zero.weights_, two.weights_)
-    assert two.score(*TEST, of="truth") > 0.97  # seen: .985
+    tagger = ask.CountTagger(structure="chain", random_state=0).fit(TRAIN.sentences, labels)
+    assert tagger.score(*TEST, of="truth") > 0.97
+    # Labels leave nothing open: what is held out is tagged right as often as it says.
+    assert tagger.held_out_["accuracy"] == tagger.held_out_["counts"] > 0.95
 
 
 def test_a_chain_learns_from_one_annotated_sentence():
@@ -281,8 +277,9 @@ def test_copies_and_clones():
         ({"solver": "svd"}, "solver='svd'"),
         ({"passes": 0}, "passes=0"),
         ({"passes": 2.5}, "passes=2.5"),
-        ({"rounds": -1}, "rounds=-1"),
-        ({"folds": 1}, "folds=1"),
+        ({"tolerance": "some"}, "tolerance='some'"),
+        ({"invalid": "ignore"}, "invalid='ignore'"),
+        ({"features": "suffix"}, "features='suffix'"),
         ({"random_state": "now"}, "random_state='now'"),
         ({"random_state": -1}, "random_state=-1"),
         ({"tags": [*TAGS, ""]}, "the tag ''"),
@@ -314,8 +311,8 @@ def test_impossible_annotations_are_refused_and_never_dropped(change, message):
 
 def test_bad_sentences_are_refused_by_number():
     tagger = fitted()
-    with pytest.raises(ask.InvalidInput, match="sentence 1: no words"):
-        tagger.predict([["a"], []])
+    with pytest.raises(ask.InvalidInput, match="sentence 1: words="):
+        tagger.predict([["a"], "b"])
     with pytest.raises(ask.InvalidInput, match="sentence 0: 2 tags for 1 words"):
         tagger.score([["a"]], [["NOUN", "VERB"]], of="truth")
     with pytest.raises(ask.InvalidInput, match="tags of 2 sentences for 1"):
@@ -351,7 +348,9 @@ def test_the_confusion_table_counts_tokens_and_the_plot_keeps_the_worst():
 
 
 def test_accuracy_is_drawn_by_pass_and_by_second():
-    watched = ask.CountTagger("marginal", passes=2, random_state=0).fit(TRAIN.sentences, regions(), validation=TEST)
+    watched = ask.CountTagger("marginal", "node", passes=2, random_state=0).fit(
+        TRAIN.sentences, regions(), validation=TEST
+    )
     for by, across in (("passes", [1, 2]), ("seconds", [record["cpu_seconds"] for record in watched.history_])):
         (line,) = plot_accuracy({"marginal": watched}, by=by).get_lines()
         np.testing.assert_allclose(line.get_xdata(), across)

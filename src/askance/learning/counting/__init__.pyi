@@ -22,4 +22,5 @@ from askance.learning.counting.tagger_plots import confusion_table as confusion_
 from askance.learning.counting.tagger_plots import plot_accuracy as plot_accuracy
 from askance.learning.counting.tagger_plots import plot_confusion as plot_confusion
 from askance.learning.counting.tagger_reading import as_arrays as as_arrays
+from askance.learning.counting.tagger_reading import opened as opened
 from askance.learning.counting.token_features import TokenFeatures as TokenFeatures

@@ -1,28 +1,19 @@
 """A conditional random field with transitions: p(y | x) ∝ exp(Σ_t w(y_t)·f(x, t) + Σ_t v(y_{t-1}, y_t)).
 
-Learned from runs of labelled tokens, which may begin and end inside a sentence: words outside a run are still seen as
-context, and what tag stands there is left open. Training is online, an Adagrad step for each run, and the weights after
-each pass but the first are averaged: two or three passes come as far as a batch optimiser does in a hundred.
+It is learned from windows (``window_chains``); here is what it says about sentences.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from askance.arrays import Singles
-from askance.learning.counting.chain_features import REACH, ContextTable
-from askance.learning.counting.chain_loops import all_chances, one_pass
+from askance.learning.counting.chain_features import REACH, ContextTable, WordNames
+from askance.learning.counting.chain_loops import all_chances
 from askance.learning.counting.counted_regions import Corpus
 
 Places = NDArray[np.int64]
-
-# Chosen on the development file of the English Web Treebank, as is the node model's (``node_fit``).
-PASSES = 5
-_RATE = 0.3  # of Adagrad
-_FIRST_SUM = 1.0  # what Adagrad's sums of squared slopes begin with
-_RARE = 2  # a feature of fewer tokens is left out
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,78 +53,14 @@ class ChainModel:
     features: tuple[str, ...]
     weights: Singles
     transitions: Singles
+    own: WordNames | None = None
 
     def chances(self, corpus: Corpus, table: ContextTable | None = None) -> Singles:
         """Return P(tag | sentence) of every token, tokens x tags; ``table`` spares looking up the features."""
         if table is None:
-            table = ContextTable.of(corpus.vocabulary, self.features)
+            table = ContextTable.of(corpus.vocabulary, self.features, self.own)
         found = np.empty((len(corpus.words), self.weights.shape[1]), self.weights.dtype)
         all_chances(
             corpus.words, corpus.starts, REACH, table.indptr, table.indices, self.weights, self.transitions, found
         )
         return found
-
-
-def useful_features(corpus: Corpus, labels: NDArray[np.int32], table: ContextTable) -> ContextTable:
-    """Leave out features of fewer than two labelled tokens, which teach little and fill memory."""
-    runs = Runs.of(corpus, labels)
-    sizes = runs.ends - runs.begins
-    lows, highs = np.repeat(runs.lows, sizes), np.repeat(runs.highs, sizes)
-    return table.only(table.occurrences(corpus.words, np.flatnonzero(labels >= 0), lows, highs) >= _RARE)
-
-
-def fit_chain(
-    corpus: Corpus,
-    labels: NDArray[np.int32],
-    tags: int,
-    rng: np.random.Generator,
-    passes: int = PASSES,
-    callback: Callable[[ChainModel], None] | None = None,
-    table: ContextTable | None = None,
-) -> ChainModel:
-    """Learn a chain from labelled tokens.
-
-    Parameters
-    ----------
-    corpus : Corpus
-    labels : array, tokens
-        The tag of each token; negative where it is not known.
-    tags : int
-        How many tags there are.
-    rng : numpy Generator
-        Orders the runs, anew for each pass.
-    passes : int
-    callback : function, optional
-        Called after each pass with the model so far.
-    table : ContextTable, optional
-        The features of the corpus's vocabulary, if somebody has looked them up already.
-
-    Examples
-    --------
-    >>> corpus = Corpus.of([["the", "dog", "barks"], ["the", "cat", "runs"]] * 20)
-    >>> labels = np.tile(np.array([0, 1, 2], np.int32), 40)
-    >>> model = fit_chain(corpus, labels, 3, np.random.default_rng(0))
-    >>> model.chances(Corpus.of([["the", "owl", "eats"]])).argmax(axis=1)
-    array([0, 1, 2])
-    """
-    if table is None:
-        table = useful_features(corpus, labels, ContextTable.of(corpus.vocabulary))
-    runs = Runs.of(corpus, labels)
-    weights, transitions = np.zeros((len(table.names), tags), np.float32), np.zeros((tags, tags), np.float32)
-    sums, transition_sums = np.full_like(weights, _FIRST_SUM), np.full_like(transitions, _FIRST_SUM)
-    model = ChainModel(table.names, weights, transitions)
-    for number in range(passes):
-        one_pass(
-            rng.permutation(len(runs.begins)), runs.begins, runs.ends, runs.lows, runs.highs, corpus.words, labels,
-            REACH, table.indptr, table.indices, weights, sums, transitions, transition_sums, np.float32(_RATE),
-        )  # fmt: skip
-        # The first pass is still far from where the others wander about.
-        share = np.float32(1 / max(number, 1))
-        model = ChainModel(
-            table.names,
-            model.weights + share * (weights - model.weights),
-            model.transitions + share * (transitions - model.transitions),
-        )
-        if callback is not None:
-            callback(model)
-    return model

@@ -1,16 +1,22 @@
 """What a chain-structured tagger looks at around a token: the word itself in detail, its neighbours more coarsely."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from askance.errors import InvalidInput
+
+WordNames = Callable[[str], Iterable[str]]  # a user's own features of a word, by name
+
 REACH = 2  # words to either side
 SHIFTS = range(-REACH, REACH + 1)
 EDGE = ""  # stands for words before the first and after the last of a sentence
 _AFFIXES = 4  # letters of the longest prefix and suffix of the word itself
+_PART = 3  # characters of the parts of a word
+_LONG = 12  # letters: words that are longer are alike
 _RUN = re.compile(r"(.)\1+")
 
 
@@ -26,6 +32,24 @@ def word_shape(word: str) -> str:
         "9" if letter.isdigit() else "X" if letter.isupper() else "x" if letter.isalpha() else letter for letter in word
     )
     return _RUN.sub(r"\1\1", "".join(kinds))
+
+
+def looks(word: str) -> Iterator[str]:
+    """Parts of three characters, digits, a capital and the length: what languages with many forms of a word need.
+
+    Examples
+    --------
+    >>> list(looks("No1"))
+    ['part <no', 'part no1', 'part o1>', 'digit', 'capital', 'length 3']
+    """
+    closed = f"<{word.lower()}>"
+    # A word that has a part twice would move its weight twice as far.
+    yield from dict.fromkeys(f"part {closed[place : place + _PART]}" for place in range(len(closed) - _PART + 1))
+    if any(letter.isdigit() for letter in word):
+        yield "digit"
+    if word[:1].isupper():
+        yield "capital"
+    yield f"length {min(len(word), _LONG)}"
 
 
 def context_features(word: str, shift: int) -> Iterator[str]:
@@ -49,6 +73,31 @@ def context_features(word: str, shift: int) -> Iterator[str]:
     for size in range(1, min(_AFFIXES, len(plain)) + 1):
         yield f"0 prefix {plain[:size]}"
         yield f"0 suffix {plain[-size:]}"
+    yield from (f"0 {name}" for name in looks(word))
+
+
+def own_features(word: str, own: WordNames | None) -> Iterator[str]:
+    """Names of the features that a user's function gives to a word; none without one.
+
+    Examples
+    --------
+    >>> list(own_features("Wien", lambda word: {"-ien"} if word.endswith("ien") else set()))
+    ['own -ien']
+    """
+    if own is None:
+        return
+    names = own(word)
+    if isinstance(names, str | bytes) or not isinstance(names, Iterable):
+        raise InvalidInput(f"features={named(own)}, which gives {names!r} for {word!r}", "a list of texts for a word")
+    for name in dict.fromkeys(names):
+        if not isinstance(name, str):
+            raise InvalidInput(f"features={named(own)}, which has {name!r} for {word!r}", "a list of texts for a word")
+        yield f"own {name}"
+
+
+def named(own: WordNames) -> str:
+    """What a function is called."""
+    return str(getattr(own, "__qualname__", type(own).__name__))
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +113,7 @@ class ContextTable:
     >>> table.indices
     array([2, 0, 1], dtype=int32)
     >>> len(ContextTable.of(["a"]).names)
-    19
+    21
     """
 
     names: tuple[str, ...]
@@ -72,16 +121,21 @@ class ContextTable:
     indices: NDArray[np.int32]
 
     @classmethod
-    def of(cls, vocabulary: Sequence[str], names: Sequence[str] | None = None) -> "ContextTable":
+    def of(
+        cls, vocabulary: Sequence[str], names: Sequence[str] | None = None, own: WordNames | None = None
+    ) -> "ContextTable":
         """Look up the features of word types; all that they have, or those with names, in their order."""
         known = {name: number for number, name in enumerate(names or ())}
         indptr, indices = [0], list[int]()
         for shift in SHIFTS:
             for word in (*vocabulary, EDGE):
+                found = [*context_features(word, shift)]
+                if shift == 0 and word != EDGE:
+                    found += [f"0 {name}" for name in own_features(word, own)]
                 if names is None:
-                    indices += [known.setdefault(name, len(known)) for name in context_features(word, shift)]
+                    indices += [known.setdefault(name, len(known)) for name in found]
                 else:
-                    indices += [known[name] for name in context_features(word, shift) if name in known]
+                    indices += [known[name] for name in found if name in known]
                 indptr.append(len(indices))
         return cls(tuple(known), np.array(indptr, np.int64), np.array(indices, np.int32))
 
@@ -106,3 +160,7 @@ class ContextTable:
         indptr = np.concatenate([[0], np.cumsum(kept)])[self.indptr]
         names = tuple(name for name, is_wanted in zip(self.names, wanted.tolist(), strict=True) if is_wanted)
         return ContextTable(names, indptr.astype(np.int64), number[self.indices[kept]].astype(np.int32))
+
+    def own_words(self) -> "ContextTable":
+        """The same with what a word says about itself alone."""
+        return self.only(np.array([name.startswith("0 ") for name in self.names], bool))

@@ -1,4 +1,4 @@
-"""The compiled inner loops of ``chain_crf``: sequences forward and backward, online updates.
+"""The compiled inner loops of ``chain_crf``: sequences forward and backward.
 
 Probabilities are kept as they are and rescaled at every token, so that a loop over pairs of tags has no logarithm.
 """
@@ -91,64 +91,6 @@ def posteriors(scores, steps, forward, backward, chances, pairs):  # type: ignor
 
 
 @compiled
-def one_pass(  # type: ignore[no-untyped-def]
-    order, begins, ends, lows, highs, words, labels, reach, indptr, indices,
-    weights, sums, transitions, transition_sums, rate,
-):  # fmt: skip
-    """Go once over the sequences with an Adagrad step for each, and return the log-likelihood met on the way."""
-    span = 2 * reach + 1
-    edge = indptr.shape[0] // span - 1
-    tags = weights.shape[1]
-    longest = 0
-    for s in order:
-        longest = max(longest, ends[s] - begins[s])
-    forward = np.empty((longest, tags), weights.dtype)
-    backward = np.empty_like(forward)
-    scores = np.empty_like(forward)
-    chances = np.empty_like(forward)
-    pairs = np.empty_like(transitions)
-    steps = np.exp(transitions)
-    total = 0.0
-    for s in order:
-        begin, end, low, high = begins[s], ends[s], lows[s], highs[s]
-        length = end - begin
-        add_emissions(words, begin, end, low, high, reach, indptr, indices, weights, scores)
-        for t in range(length):
-            total += scores[t, labels[begin + t]]
-            if t > 0:
-                total += transitions[labels[begin + t - 1], labels[begin + t]]
-        pairs[:] = 0.0
-        total -= posteriors(scores[:length], steps, forward, backward, chances, pairs)
-        for t in range(begin, end):
-            slope = chances[t - begin]
-            for k in range(tags):
-                slope[k] = -slope[k]
-            slope[labels[t]] += 1.0
-            for shift in range(span):
-                place = t + shift - reach
-                word = words[place] if low <= place < high else edge
-                cell = shift * (edge + 1) + word
-                for at in range(indptr[cell], indptr[cell + 1]):
-                    weight, past = weights[indices[at]], sums[indices[at]]
-                    for k in range(tags):
-                        past[k] += slope[k] * slope[k]
-                        weight[k] += rate * slope[k] / math.sqrt(past[k])
-        if length > 1:
-            for i in range(tags):
-                for j in range(tags):
-                    pairs[i, j] = -pairs[i, j]
-            for t in range(begin + 1, end):
-                pairs[labels[t - 1], labels[t]] += 1.0
-            for i in range(tags):
-                for j in range(tags):
-                    slope_ij = pairs[i, j]
-                    transition_sums[i, j] += slope_ij * slope_ij
-                    transitions[i, j] += rate * slope_ij / math.sqrt(transition_sums[i, j])
-                    steps[i, j] = math.exp(transitions[i, j])
-    return total
-
-
-@compiled
 def all_chances(words, starts, reach, indptr, indices, weights, transitions, chances):  # type: ignore[no-untyped-def]
     """Fill ``chances`` with P(tag) of every token, sentence by sentence."""
     tags = weights.shape[1]
@@ -162,5 +104,7 @@ def all_chances(words, starts, reach, indptr, indices, weights, transitions, cha
     steps = np.exp(transitions)
     for s in range(starts.shape[0] - 1):
         low, high = starts[s], starts[s + 1]
+        if low == high:
+            continue
         add_emissions(words, low, high, low, high, reach, indptr, indices, weights, scores)
         posteriors(scores[: high - low], steps, forward, backward, chances[low:high], pairs)

@@ -1,6 +1,7 @@
 """A part-of-speech tagger learned from counts of tags in windows."""
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from itertools import pairwise
 from typing import Any, Self
 
@@ -12,21 +13,23 @@ from askance.arrays import Floats
 from askance.channels.alphabet import listed
 from askance.channels.region_counts import RegionCounts
 from askance.engines.base import Engine
-from askance.errors import InvalidInput
-from askance.learning.counting.chain_crf import PASSES as CHAIN_PASSES
+from askance.errors import InvalidInput, NotAvailable
 from askance.learning.counting.chain_crf import ChainModel
+from askance.learning.counting.chain_features import named
 from askance.learning.counting.counted_regions import Corpus, Regions
+from askance.learning.counting.held_out import judged_by
+from askance.learning.counting.miscounts import off_chance
 from askance.learning.counting.node_model import NodeModel
-from askance.learning.counting.tagger_chain import chain_from_counts
+from askance.learning.counting.tagger_fit import How, TaggerFit
 from askance.learning.counting.tagger_history import PassLog
-from askance.learning.counting.tagger_node import node_from_counts
+from askance.learning.counting.tagger_options import check_options, generator_of
 from askance.learning.counting.tagger_plots import accuracy_figure, tag_counts_figure
-from askance.learning.counting.tagger_reading import as_arrays
+from askance.learning.counting.tagger_reading import as_arrays, opened
 from askance.learning.counting.token_features import TokenFeatures
+from askance.learning.counting.window_chains import Windows
 from askance.learning.face.engine_choice import refuse_engine
 from askance.learning.face.estimator import Estimator
-from askance.learning.face.scoring import Of, asks_for_truth, refuse_score_of_reports
-from askance.releases.reading import open_release
+from askance.learning.face.scoring import Of, asks_for_truth
 from askance.releases.region_release import RegionRelease
 from askance.reports.estimator_report import ReportFigure
 from askance.reports.summary import Summary
@@ -34,10 +37,6 @@ from askance.tables.counted_region import checked_sentences
 
 Sentences = Sequence[Sequence[str]]
 
-METHODS = ("hybrid", "moments", "marginal")
-STRUCTURES = ("node", "chain")
-SOLVERS = ("features", "table")
-_NODE_PASSES = 3  # of node models that only label windows for a chain
 _STEPS = np.float32(1024)  # weights are kept in steps of its inverse: a saved model is small, and predicts the same
 
 
@@ -50,9 +49,10 @@ class CountTagger(Estimator):
         How the node model p(tag | word) is fitted. "moments": the shares of tags by word from a linear system, then a
         convex fit. "marginal": the likelihood of the counts, maximised by passes over the regions. "hybrid": the
         likelihood, from the moment estimate on.
-    structure : {"node", "chain"}
+    structure : {"auto", "node", "chain"}
         "node": a tag depends on the word alone. "chain": also on the words around it and on the tags beside it, learned
-        from labels which node models find for the counted windows. Slower, and far more accurate.
+        from the likelihood of the counts. "auto": whichever of the two gives the counts of windows that it has not seen
+        the higher probability.
     solver : {"features", "table"}
         Of the moments: shares that are linear in features of the word (default), or the paper's table of one share for
         each word and tag, which gets worse as windows grow.
@@ -60,24 +60,43 @@ class CountTagger(Estimator):
         Over the regions, of the last stage. A number that did well elsewhere if not given: more where regions are few.
     tags : sequence of str, optional
         All tags that there are. Those of the release, or those that occur, if not given.
-    rounds : int
-        For the chain: how often the windows are labelled anew by chains that have not seen them.
-    folds : int
-        For the chain: the parts that sentences are split in for that.
+    tolerance : {"model"}, optional
+        "model": a share of the windows was miscounted by one. The share is estimated, and windows that are more likely
+        off than not, by models that have not seen them, are left out (``suspicious``). Every count is believed if not
+        given.
+    invalid : {"refuse", "list", "drop"}
+        What to do about windows that cannot be as they are told, or contradict each other. "refuse": an error that
+        names the first of them. "list": an error that names all. "drop": they are left out, with a warning, and
+        ``dropped_`` names all.
+    features : function, optional
+        Your own features of a word, a list of texts, beside ours: ``lambda word: [stem(word)]``.
     random_state : int, Generator or None
-        The order of sentences is drawn from it.
+        The order of sentences is drawn from it, and which are held out.
 
     Attributes
     ----------
     classes_ : array of str
         The tags.
+    structure_ : str
+        "node" or "chain".
+    held_out_ : dict, or None
+        How good a tagger is that has not seen some of the sentences (one in ten, until the last passes; with
+        ``tolerance``, one half and the other), on their windows: ``accuracy``, the share of tokens that are expected to
+        be tagged right, given the counts; ``counts``, the share of counts that the predicted tags have too, an upper
+        bound of it; ``log_likelihood`` of the counts by token; ``windows`` and ``tokens``, how many these were. After
+        "auto" also the log-likelihoods of both structures. None where too few sentences were annotated.
+    miscount_share_ : float, or None
+        The share of windows that seem to be miscounted by one: with ``tolerance`` of all, else of those held out.
+    miscount_odds_ : array, or None
+        With ``tolerance``: the odds of each region that it is miscounted.
+    dropped_ : tuple of str
+        Why regions were left out, with ``invalid="drop"``.
     history_ : list of dict
-        For each pass: ``stage`` ("moments", "marginal"; of a chain "chain" alone), ``pass``, ``cpu_seconds`` since the
-        fit began, ``log_likelihood`` of the counts where it is known, and ``accuracy`` if ``fit`` was given a
-        validation set.
+        For each pass: ``stage`` ("moments", "marginal", "chain"), ``pass``, ``cpu_seconds`` since the fit began,
+        ``log_likelihood`` of the counts where it is known, and ``accuracy`` if ``fit`` was given a validation set.
     counts_explained_ : float
-        The share of all counts that the tags predicted for the same windows have too: an upper bound of the accuracy
-        there.
+        The share of all counts that the tags predicted for the same windows have too. It says little about new
+        sentences, and is nearly one wherever words are rare: see ``held_out_``.
     tag_counts_ : array of 2 x tags, or None
         How often each tag was counted in all windows, and how often it is predicted there. None in a tagger that an
         earlier version saved.
@@ -103,17 +122,21 @@ class CountTagger(Estimator):
     """
 
     tag_counts_: NDArray[np.int64] | None
+    held_out_: dict[str, Any] | None
+    miscount_share_: float | None
+    miscount_odds_: Floats | None
 
     def __init__(
         self,
         method: str = "hybrid",
-        structure: str = "node",
+        structure: str = "auto",
         solver: str = "features",
         passes: int | None = None,
         *,
         tags: Any = None,
-        rounds: int = 2,
-        folds: int = 2,
+        tolerance: str | None = None,
+        invalid: str = "refuse",
+        features: Any = None,
         random_state: Any = None,
     ) -> None:
         self.method = method
@@ -121,8 +144,9 @@ class CountTagger(Estimator):
         self.solver = solver
         self.passes = passes
         self.tags = tags
-        self.rounds = rounds
-        self.folds = folds
+        self.tolerance = tolerance
+        self.invalid = invalid
+        self.features = features
         self.random_state = random_state
 
     def fit(
@@ -145,10 +169,10 @@ class CountTagger(Estimator):
         InvalidInput
             If an annotation cannot be true; the message names the sentence.
         """
-        self._check_parameters()
+        check_options(self)
         if regions is None and isinstance(sentences, RegionRelease):
             sentences, regions = None, sentences
-        return self._fit_checked(RegionRelease.of(regions, sentences, self.tags), validation)
+        return self._fit_checked(RegionRelease.of(regions, sentences, self.tags, invalid=self.invalid), validation)
 
     def fit_release(self, release: Any, engine: str | Engine = "local", *, sentences: Sentences | None = None) -> Self:
         """Learn from a release of counted regions.
@@ -161,49 +185,36 @@ class CountTagger(Estimator):
         sentences : list of lists of words, optional
             Where the release has regions only.
         """
-        self._check_parameters()
+        check_options(self)
         refuse_engine(engine, "the fit of a tagger")
-        return self._fit_checked(RegionRelease.of(open_release(release, RegionRelease), sentences, self.tags), None)
+        told = opened(release, self.invalid)
+        return self._fit_checked(RegionRelease.of(told, sentences, self.tags, invalid=self.invalid), None)
 
     def _fit_checked(self, release: RegionRelease, validation: tuple[Sentences, Sentences] | None) -> Self:
+        release = release.consistent(self.invalid)
         corpus, arrays = as_arrays(release)
-        rng = _generator(self.random_state)
         self.classes_, self.guarantee_ = np.array(release.tags), release.guarantee
         log = PassLog(None if validation is None else self._accuracy_on(*_pair(validation)))
-        model = (self._fit_node if self.structure == "node" else self._fit_chain)(corpus, arrays, rng, log)
-        self._keep(model)
-        self.history_ = log.records
+        how = How(self.method, self.structure, self.solver, self.passes, self.features)
+        fit = TaggerFit(corpus, arrays, generator_of(self.random_state), log, how)
+        counted = np.array([number for number, region in enumerate(release.regions) if region.labels is None], int)
+        labels = np.arange(len(arrays)) >= len(counted)  # they come last, and are trusted
+        done = fit.trusting() if self.tolerance is None else fit.tolerant(labels)
+        self._keep(done.model)
+        self.structure_, self.held_out_, self.miscount_share_ = done.structure, done.held_out, done.share
+        self.miscount_odds_ = None
+        if done.odds is not None:
+            self.miscount_odds_ = np.zeros(len(release.regions))
+            self.miscount_odds_[counted] = done.odds[: len(counted)]
+            self.window_places_ = np.array(
+                [[region.sentence, region.start, region.width] for region in release.regions]
+            )
+        self.own_features_ = None if self.features is None else named(self.features)
+        self.history_, self.dropped_ = log.records, release.dropped
         self.counts_explained_, self.tag_counts_ = _compared(self._chances(corpus), corpus, arrays)
         self.n_sentences_, self.n_regions_ = len(corpus.lengths), len(release.regions)
         self.n_counted_ = int(np.unique(arrays.tokens(corpus)).size)
         return self
-
-    def _fit_node(self, corpus: Corpus, regions: Regions, rng: np.random.Generator, log: PassLog) -> NodeModel:
-        return node_from_counts(
-            corpus, regions, rng, method=self.method, solver=self.solver, passes=self.passes, log=log
-        )
-
-    def _fit_chain(self, corpus: Corpus, regions: Regions, rng: np.random.Generator, log: PassLog) -> ChainModel:
-        def fit_node(some: Regions) -> NodeModel:
-            return node_from_counts(
-                corpus, some, rng, method=self.method, solver=self.solver, passes=_NODE_PASSES, log=PassLog()
-            )
-
-        return chain_from_counts(
-            corpus, regions, fit_node, rng, rounds=self.rounds, folds=self.folds, passes=self.passes or CHAIN_PASSES,
-            callback=lambda chain: log.note("chain", chain),
-        )  # fmt: skip
-
-    def _check_parameters(self) -> None:
-        for name, known in (("method", METHODS), ("structure", STRUCTURES), ("solver", SOLVERS)):
-            if getattr(self, name) not in known:
-                raise InvalidInput(f"{name}={getattr(self, name)!r}", f"one of {', '.join(known)}")
-        for name, least in (("passes", 1), ("rounds", 0), ("folds", 2)):
-            value = getattr(self, name)
-            if name == "passes" and value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-                raise InvalidInput(f"{name}={value!r}", f"{least} or more")
 
     def _keep(self, model: NodeModel | ChainModel) -> None:
         """Keep the weights that matter, rounded: no training data."""
@@ -219,12 +230,18 @@ class CountTagger(Estimator):
 
     def _fitted(self) -> NodeModel | ChainModel:
         check_is_fitted(self, "weights_")
+        if self.own_features_ is not None and self.features is None:
+            raise NotAvailable(
+                f"a tagger that was learned with features of your own ({self.own_features_}), and read without them",
+                "the function that gives them",
+                "Say set_params(features=...) after loading: functions are not saved.",
+            )
         found: NodeModel | ChainModel | None = self.__dict__.get("_model")
         if found is None:
             found = (
-                NodeModel(TokenFeatures(self.feature_names_), self.weights_)
+                NodeModel(TokenFeatures(self.feature_names_, self.features), self.weights_)
                 if self.transitions_ is None
-                else ChainModel(self.feature_names_, self.weights_, self.transitions_)
+                else ChainModel(self.feature_names_, self.weights_, self.transitions_, self.features)
             )
             self._model = found
         return found
@@ -240,7 +257,7 @@ class CountTagger(Estimator):
         return lambda model: float(np.mean(_chances(model, corpus).argmax(axis=1) == truth))
 
     def _with_truth(self, sentences: Sentences, tags: Sentences) -> tuple[Corpus, NDArray[np.int64]]:
-        read = checked_sentences(sentences)
+        read = checked_sentences(sentences, blank=True)
         if isinstance(tags, str) or not isinstance(tags, Iterable):
             raise InvalidInput(f"tags={tags!r}", "a list of tags for each sentence")
         tags = [list(its) if isinstance(its, Iterable) else [its] for its in tags]
@@ -256,7 +273,7 @@ class CountTagger(Estimator):
     def predict_proba(self, sentences: Sentences) -> list[Floats]:
         """Return, for each sentence, the probability of each tag, tokens x tags."""
         check_is_fitted(self, "weights_")
-        corpus = Corpus.of(checked_sentences(sentences))
+        corpus = Corpus.of(checked_sentences(sentences, blank=True))
         chances = self._chances(corpus).astype(np.float64)
         chances /= chances.sum(axis=1, keepdims=True)
         return [chances[begin:end] for begin, end in pairwise(corpus.starts.tolist())]
@@ -264,24 +281,55 @@ class CountTagger(Estimator):
     def predict(self, sentences: Sentences) -> list[list[str]]:
         """Return the likeliest tag of each token."""
         check_is_fitted(self, "weights_")
-        corpus = Corpus.of(checked_sentences(sentences))
+        corpus = Corpus.of(checked_sentences(sentences, blank=True))
         tags = self.classes_[self._chances(corpus).argmax(axis=1)].tolist()
         return [tags[begin:end] for begin, end in pairwise(corpus.starts.tolist())]
 
-    def score(self, sentences: Sentences, tags: Any, *, of: Of = "reports") -> float:
-        """Return the share of tokens whose tag is predicted, with ``of="truth"`` and the tag of every token.
+    def score(self, sentences: Any, regions: Any, *, of: Of = "reports") -> float:
+        """Return how well counts are foreseen: the mean of log P(counts), by token.
 
-        Counted regions are refused: they do not say which token has which tag, so that a tagger may have every count
-        right and every tag wrong. ``counts_explained_`` is what they do say, an upper bound of the accuracy.
+        This is what cross-validation compares, with regions by sentence: ``GridSearchCV(CountTagger(), ...).fit(
+        sentences, release.by_sentence())``. It is no accuracy, which counts do not tell: ``held_out_`` estimates that.
+        With ``of="truth"`` and the tag of every token in place of ``regions``: the share of tokens tagged right.
+
+        Structures can be chosen by it. Features should not be: those that foresee counts best need not tag best.
         """
-        if not asks_for_truth(of):
-            raise refuse_score_of_reports(
-                "a tagger",
-                "counts do not say which token has which tag",
-                "Label some sentences; what counts alone say is counts_explained_, an upper bound.",
-            )
+        model = self._fitted()
+        if asks_for_truth(of):
+            return float(self._accuracy_on(sentences, regions)(model))
+        corpus, arrays = as_arrays(RegionRelease.of(regions, sentences, self.classes_.tolist(), invalid=self.invalid))
+        windows = Windows.of(corpus, arrays)
+        everything = np.arange(len(windows))
+        tokens = int((windows.ends - windows.begins).sum())
+        return judged_by(model, corpus, windows, everything).log_likelihood(everything) / tokens
+
+    def suspicious(self, odds: float = 1.0) -> list[dict[str, Any]]:
+        """Return the windows that are likelier off than these odds, the likeliest first.
+
+        For each: ``region``, its number among those that were learned from, ``sentence``, ``start``, ``width``,
+        ``odds`` and ``probability``. It needs a fit with ``tolerance="model"``.
+        """
         check_is_fitted(self, "weights_")
-        return float(self._accuracy_on(sentences, tags)(self._fitted()))
+        if self.miscount_odds_ is None:
+            raise NotAvailable("suspicious windows of a fit that believes every count", 'tolerance="model"')
+        if not isinstance(odds, int | float) or not odds >= 0:
+            raise InvalidInput(f"odds={odds!r}", "a number from 0")
+        found = self.miscount_odds_
+        order = [place for place in np.argsort(-found, kind="stable").tolist() if found[place] > odds]
+        chances = off_chance(found)
+        return [
+            dict(zip(("sentence", "start", "width"), self.window_places_[place].tolist(), strict=True))
+            | {"region": place, "odds": float(found[place]), "probability": float(chances[place])}
+            for place in order
+        ]
+
+    def to_json(self) -> str:
+        """Return parameters and fitted attributes as JSON; a function of your own is named in it, not kept."""
+        if self.features is None:
+            return super().to_json()
+        bare = copy(self)
+        bare.features = None
+        return bare.to_json()
 
     def summary(self, level: float = 0.95) -> Summary:
         """Return what was learned from what, and how well it fits; a tagger has no standard errors."""
@@ -290,12 +338,21 @@ class CountTagger(Estimator):
             ("sentences", f"{self.n_sentences_:,}"),
             ("regions", f"{self.n_regions_:,} ({self.n_counted_:,} tokens)"),
             ("tags", f"{len(self.classes_)} ({listed(self.classes_.tolist(), 6)})"),
-            ("held-in fit", f"predicted tags have {100 * self.counts_explained_:.1f}% of the counts"),
+            ("held out", self._held_out_fact()),
         ]
+        if self.miscount_odds_ is not None:
+            off = int((self.miscount_odds_ > 1).sum())
+            facts.append(("miscounted", f"about {100 * (self.miscount_share_ or 0):.1f}% of windows; {off:,} left out"))
         if self.history_:
             facts.append(("CPU seconds", f"{self.history_[-1]['cpu_seconds']:.1f}"))
-        title = f"Tagger from counts: {self.structure} model by {self.method}"
+        title = f"Tagger from counts: {self.structure_} model by {self.method}"
         return Summary(title, level=level, facts=tuple(facts), privacy=self.privacy_statement_)
+
+    def _held_out_fact(self) -> str:
+        if self.held_out_ is None:
+            return "nothing: too few sentences were annotated, or an earlier version learned it"
+        many, right = self.held_out_["windows"], 100 * self.held_out_["accuracy"]
+        return f"about {right:.1f}% of tokens right in {many:,} windows not learned from, by their counts"
 
     def figures(self) -> tuple[ReportFigure, ...]:
         """Return how often each tag was counted and is predicted, and the accuracy by pass where it was watched."""
@@ -307,14 +364,15 @@ class CountTagger(Estimator):
     def fill_in(self) -> None:
         if not hasattr(self, "guarantee_"):
             self.guarantee_, self.tag_counts_ = RegionCounts(self.classes_.tolist()).guarantee, None
+        if not hasattr(self, "structure_"):
+            self.structure_, self.held_out_, self.dropped_ = self.structure, None, ()
+            self.miscount_share_, self.miscount_odds_, self.own_features_ = None, None, None
         super().fill_in()
 
-
-def _generator(random_state: Any) -> np.random.Generator:
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError):
-        raise InvalidInput(f"random_state={random_state!r}", "a whole number from 0, a Generator or None") from None
+    @classmethod
+    def known_parameters(cls, saved: dict[str, Any]) -> dict[str, Any]:
+        """Leave out how often earlier versions labelled windows anew."""
+        return {name: value for name, value in saved.items() if name not in ("rounds", "folds")}
 
 
 def _pair(validation: Any) -> tuple[Sentences, Sentences]:

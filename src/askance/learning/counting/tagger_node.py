@@ -5,6 +5,7 @@ from typing import Literal, cast
 
 import numpy as np
 
+from askance.learning.counting.chain_features import WordNames
 from askance.learning.counting.count_moments import PASSES as MOMENT_PASSES
 from askance.learning.counting.count_moments import fit_moments
 from askance.learning.counting.counted_regions import Corpus, Regions
@@ -26,9 +27,10 @@ def node_from_counts(
     solver: str,
     passes: int | None,
     log: PassLog,
+    own: WordNames | None = None,
 ) -> NodeModel:
     """Fit p(tag | word) and note every pass; ``passes`` are those of the last stage."""
-    features = TokenFeatures.of(corpus.vocabulary)
+    features = TokenFeatures.of(corpus.vocabulary, own)
     seed = int(rng.integers(1 << 31))
 
     def note(stage: str) -> Callable[[Progress], None]:

@@ -1,11 +1,23 @@
 """Annotated sentences as the flat arrays that solvers take."""
 
+import os
+from typing import Any
+
 import numpy as np
 
 from askance.errors import InvalidInput
 from askance.learning.counting.counted_regions import Corpus, Regions, join, labelled
-from askance.releases.region_release import RegionRelease
+from askance.releases.reading import open_release
+from askance.releases.region_release import RegionRelease, is_region_release
 from askance.tables.counted_region import CountedRegion
+
+
+def opened(release: Any, invalid: str) -> RegionRelease:
+    """A release of regions, read from where it is; what cannot be is refused or left out there already."""
+    is_path = isinstance(release, str | os.PathLike)
+    if invalid != "refuse" and is_path and is_region_release(release):
+        return RegionRelease.read(release, invalid=invalid)
+    return open_release(release, RegionRelease)
 
 
 def as_arrays(release: RegionRelease) -> tuple[Corpus, Regions]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from askance.learning.counting.chain_features import word_shape
+from askance.learning.counting.chain_features import WordNames, looks, own_features, word_shape
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -25,8 +25,10 @@ def word_features(word: str) -> Iterator[str]:
 
     Examples
     --------
-    >>> list(word_features("Sat"))
+    >>> list(word_features("Sat"))[:8]
     ['any', 'form Sat', 'word sat', 'prefix s', 'suffix t', 'prefix sa', 'suffix at', 'shape Xxx']
+    >>> list(word_features("Sat"))[8:]
+    ['part <sa', 'part sat', 'part at>', 'capital', 'length 3']
     """
     plain = word.lower()
     yield "any"
@@ -37,6 +39,7 @@ def word_features(word: str) -> Iterator[str]:
         yield f"prefix {plain[:size]}"
         yield f"suffix {plain[-size:]}"
     yield f"shape {word_shape(word)}"
+    yield from looks(word)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,15 +65,17 @@ class TokenFeatures:
     --------
     >>> features = TokenFeatures.of(["cats", "dogs"])
     >>> [features.names[number] for number in features.rows(["Rats"]).indices]
-    ['any', 'suffix s', 'suffix ts', 'suffix ats']
+    ['any', 'suffix s', 'suffix ts', 'suffix ats', 'part ats', 'part ts>', 'length 4']
     """
 
     names: tuple[str, ...]
+    own: WordNames | None = None
 
     @classmethod
-    def of(cls, vocabulary: Sequence[str]) -> "TokenFeatures":
-        """Number all features of a vocabulary."""
-        return cls(tuple(dict.fromkeys(name for word in vocabulary for name in word_features(word))))
+    def of(cls, vocabulary: Sequence[str], own: WordNames | None = None) -> "TokenFeatures":
+        """Number all features of a vocabulary; ``own`` is the user's own function."""
+        names = (name for word in vocabulary for name in (*word_features(word), *own_features(word, own)))
+        return cls(tuple(dict.fromkeys(names)), own)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -83,6 +88,7 @@ class TokenFeatures:
         """Look up the features of word types; those that were never numbered are passed over."""
         indptr, indices = [0], list[int]()
         for word in vocabulary:
-            indices += [self._numbers[name] for name in word_features(word) if name in self._numbers]
+            names = (*word_features(word), *own_features(word, self.own))
+            indices += [self._numbers[name] for name in names if name in self._numbers]
             indptr.append(len(indices))
         return FeatureRows(np.array(indptr, np.int64), np.array(indices, np.int32))

@@ -96,6 +96,11 @@ class JsonModel:
             raise ReleaseError(f"{path} holds a {type(model).__name__}", f"a {cls.__name__}")
         return model
 
+    @classmethod
+    def known_parameters(cls, saved: dict[str, Any]) -> dict[str, Any]:
+        """The parameters of a saved model that there still are."""
+        return saved
+
     def fill_in(self) -> None:
         """Give a model that an earlier version saved what that version did not keep."""
         if not hasattr(self, "guarantee_"):
@@ -134,7 +139,8 @@ def load_model(path: str | os.PathLike[str]) -> Any:
         )
     kind = getattr(import_module(ESTIMATORS[estimator]), estimator)
     try:
-        model = kind(**{name: _decode(value) for name, value in content["parameters"].items()})
+        parameters = {name: _decode(value) for name, value in content["parameters"].items()}
+        model = kind(**kind.known_parameters(parameters))
         for name, value in content["fitted"].items():
             setattr(model, name, _decode(value))
         model.fill_in()
