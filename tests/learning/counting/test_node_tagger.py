@@ -168,7 +168,7 @@ def test_no_regions_are_refused():
 
 
 def test_features_are_never_shared_and_short_words_have_no_affix_that_repeats_them():
-    assert list(word_features("I")) == ["any", "form I", "word i", "shape X"]
+    assert list(word_features("I")) == ["any", "form I", "word i", "shape X", "part <i>", "capital", "length 1"]
     features = TokenFeatures.of(["walked", "walks", "Walks"])
     assert len(set(features.names)) == len(features.names)
     rows = features.rows(["walks", "Walks", ""])

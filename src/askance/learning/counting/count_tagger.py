@@ -18,7 +18,7 @@ from askance.learning.counting.chain_crf import ChainModel
 from askance.learning.counting.chain_features import named
 from askance.learning.counting.counted_regions import Corpus, Regions
 from askance.learning.counting.held_out import judged_by
-from askance.learning.counting.miscounts import off_chance
+from askance.learning.counting.miscounts import SUSPECT, off_chance
 from askance.learning.counting.node_model import NodeModel
 from askance.learning.counting.tagger_fit import How, TaggerFit
 from askance.learning.counting.tagger_history import PassLog
@@ -61,9 +61,9 @@ class CountTagger(Estimator):
     tags : sequence of str, optional
         All tags that there are. Those of the release, or those that occur, if not given.
     tolerance : {"model"}, optional
-        "model": a share of the windows was miscounted by one. The share is estimated, and windows that are more likely
-        off than not, by models that have not seen them, are left out (``suspicious``). Every count is believed if not
-        given.
+        "model": a share of the windows was miscounted by one. The share is estimated, and windows that are off with
+        odds of two to one or more, by models that have not seen them, are left out (``suspicious``). Every count is
+        believed if not given.
     invalid : {"refuse", "list", "drop"}
         What to do about windows that cannot be as they are told, or contradict each other. "refuse": an error that
         names the first of them. "list": an error that names all. "drop": they are left out, with a warning, and
@@ -303,8 +303,8 @@ class CountTagger(Estimator):
         tokens = int((windows.ends - windows.begins).sum())
         return judged_by(model, corpus, windows, everything).log_likelihood(everything) / tokens
 
-    def suspicious(self, odds: float = 1.0) -> list[dict[str, Any]]:
-        """Return the windows that are likelier off than these odds, the likeliest first.
+    def suspicious(self, odds: float = SUSPECT) -> list[dict[str, Any]]:
+        """Return the windows that are likelier off than these odds, the likeliest first; by default those left out.
 
         For each: ``region``, its number among those that were learned from, ``sentence``, ``start``, ``width``,
         ``odds`` and ``probability``. It needs a fit with ``tolerance="model"``.
@@ -341,7 +341,7 @@ class CountTagger(Estimator):
             ("held out", self._held_out_fact()),
         ]
         if self.miscount_odds_ is not None:
-            off = int((self.miscount_odds_ > 1).sum())
+            off = int((self.miscount_odds_ > SUSPECT).sum())
             facts.append(("miscounted", f"about {100 * (self.miscount_share_ or 0):.1f}% of windows; {off:,} left out"))
         if self.history_:
             facts.append(("CPU seconds", f"{self.history_[-1]['cpu_seconds']:.1f}"))

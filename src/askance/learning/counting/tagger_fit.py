@@ -10,7 +10,7 @@ from askance.learning.counting.chain_crf import ChainModel
 from askance.learning.counting.chain_features import WordNames
 from askance.learning.counting.counted_regions import Corpus, Places, Regions, chosen
 from askance.learning.counting.held_out import Judged, dealt, judged_by, node_scores, quality
-from askance.learning.counting.miscounts import miscount_odds
+from askance.learning.counting.miscounts import SUSPECT, miscount_odds
 from askance.learning.counting.node_model import NodeModel
 from askance.learning.counting.tagger_chain import ChainCourse, default_passes
 from askance.learning.counting.tagger_history import PassLog
@@ -112,17 +112,19 @@ class TaggerFit:
         verdicts = {name: miscount_odds(found.judgement.off[counted]) for name, found in joined.items()}
         right = np.ones(many, bool)
         for _, odds in verdicts.values():  # compared on windows that neither of them suspects
-            right[counted[odds > 1]] = False
+            right[counted[odds > SUSPECT]] = False
         structure = self._better(joined, np.flatnonzero(right))
         share, odds = verdicts[structure]
         kept = np.ones(many, bool)
-        kept[counted[odds > 1]] = False
+        kept[counted[odds > SUSPECT]] = False
         left = np.flatnonzero(kept)
         by_region = np.zeros(len(self.regions))
         by_region[windows.region[counted]] = odds
         found = quality(joined[structure], windows, left) | self._compared(joined, np.flatnonzero(right))
         if structure == "node":
-            model: NodeModel | ChainModel = self._node(chosen(self.regions, by_region <= 1), self.how.passes, self.log)
+            model: NodeModel | ChainModel = self._node(
+                chosen(self.regions, by_region <= SUSPECT), self.how.passes, self.log
+            )
         else:
             learner = self.course.begun(joined["chain"].judgement.laws, left)
             for _ in range(self.how.passes or default_passes(many)):
