@@ -70,7 +70,6 @@ def test_json_and_sentences_from_another_file(folder, capsys):
         (["fit", "regions.jsonl", "--formula", "a ~ b"], "--formula for counted regions"),
         (["fit", "regions.jsonl", "--level", "0.9"], "--level for counted regions"),
         (["fit", "wrong.jsonl", "--invalid", "list"], "sentence 3: 4 tags were counted in a window of 2 tokens"),
-        (["fit", "wrong.jsonl", "--invalid", "drop"], "regions 0 and 1, both the tokens 0 to 1 of sentence 0"),
         (["fit", "regions.jsonl", "--save", "text.txt"], "exists already"),
         (["fit", "table.csv", "--structure", "chain"], "--structure for reports"),
         (["fit", "table.csv", "--method", "hybrid"], "hybrid is for counted regions"),
@@ -90,6 +89,20 @@ def test_what_cannot_be_used_is_refused_and_nothing_is_written(folder, capsys, w
     assert run(*words) == 2
     assert message in " ".join(capsys.readouterr().err.split())
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+@pytest.mark.filterwarnings("default::askance.AskanceWarning")
+def test_what_cannot_be_is_left_out_on_demand(folder, capsys):
+    lines = (folder / "regions.jsonl").read_text().splitlines()[1:]
+    wrong = {"sentence": 3, "start": 0, "width": 2, "counts": {"NOUN": 4}}
+    (folder / "wrong.jsonl").write_text("\n".join([*lines, json.dumps(wrong)]))
+    assert run("fit", "wrong.jsonl", "--invalid", "drop", "--structure", "node", "--json", "--quiet") == 0
+    said = capsys.readouterr()
+    assert "1 of 151 regions cannot be" in said.err
+    assert "sentence 3: 4 tags" in said.err
+    account = json.loads(said.out)
+    assert account["regions"] == 150
+    assert len(account["dropped"]) == 1
 
 
 def test_words_that_conllu_cannot_hold_are_written_as_json_lines_only(folder, capsys):
