@@ -142,7 +142,7 @@ def count_tagger():
     regions += [{"sentence": i, "start": i % 2, "width": 2, "counts": {"N": 1, "DV"[i % 2]: 1}} for i in range(60)]
     release = ask.RegionRelease.of(regions, sentences)
     fitted = ask.CountTagger(random_state=0).fit(sentences, regions)
-    return Example(fitted, release, truth=(sentences, tags), new=sentences)
+    return Example(fitted, release, scored=(sentences, regions), truth=(sentences, tags), new=sentences)
 
 
 @cache

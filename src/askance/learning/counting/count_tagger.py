@@ -17,7 +17,7 @@ from askance.errors import InvalidInput, NotAvailable
 from askance.learning.counting.chain_crf import ChainModel
 from askance.learning.counting.chain_features import named
 from askance.learning.counting.counted_regions import Corpus, Regions
-from askance.learning.counting.held_out import judged_by
+from askance.learning.counting.held_out import judged_by, quality
 from askance.learning.counting.miscounts import SUSPECT, off_chance
 from askance.learning.counting.node_model import NodeModel
 from askance.learning.counting.tagger_fit import How, TaggerFit
@@ -286,22 +286,30 @@ class CountTagger(Estimator):
         return [tags[begin:end] for begin, end in pairwise(corpus.starts.tolist())]
 
     def score(self, sentences: Any, regions: Any, *, of: Of = "reports") -> float:
-        """Return how well counts are foreseen: the mean of log P(counts), by token.
+        """Return an estimate of the accuracy from counts of windows that were not learned from.
 
-        This is what cross-validation compares, with regions by sentence: ``GridSearchCV(CountTagger(), ...).fit(
-        sentences, release.by_sentence())``. It is no accuracy, which counts do not tell: ``held_out_`` estimates that.
-        With ``of="truth"`` and the tag of every token in place of ``regions``: the share of tokens tagged right.
-
-        Structures can be chosen by it. Features should not be: those that foresee counts best need not tag best.
+        It is the share of tokens that are expected to be tagged right, given the counts, as ``accuracy`` in
+        ``held_out_``. Cross-validation takes regions by sentence: ``GridSearchCV(CountTagger(), ...).fit(sentences,
+        release.by_sentence())``. With ``of="truth"`` and the tag of every token in place of ``regions``: the share of
+        tokens tagged right.
         """
-        model = self._fitted()
         if asks_for_truth(of):
-            return float(self._accuracy_on(sentences, regions)(model))
+            return float(self._accuracy_on(sentences, regions)(self._fitted()))
+        return float(self._quality(sentences, regions)["accuracy"])
+
+    def log_likelihood(self, sentences: Any, regions: Any) -> float:
+        """Return the mean of log P(counts) by token: what structures are chosen by.
+
+        Features should not be: those that foresee counts best need not tag best.
+        """
+        return float(self._quality(sentences, regions)["log_likelihood"])
+
+    def _quality(self, sentences: Any, regions: Any) -> dict[str, Any]:
+        model = self._fitted()
         corpus, arrays = as_arrays(RegionRelease.of(regions, sentences, self.classes_.tolist(), invalid=self.invalid))
         windows = Windows.of(corpus, arrays)
         everything = np.arange(len(windows))
-        tokens = int((windows.ends - windows.begins).sum())
-        return judged_by(model, corpus, windows, everything).log_likelihood(everything) / tokens
+        return quality(judged_by(model, corpus, windows, everything), windows, everything)
 
     def suspicious(self, odds: float = SUSPECT) -> list[dict[str, Any]]:
         """Return the windows that are likelier off than these odds, the likeliest first; by default those left out.
