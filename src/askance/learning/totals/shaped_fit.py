@@ -29,7 +29,7 @@ _SOME_ROWS = 12_288  # of larger data choose the prior's scale, and start the fi
 _PART_ROWS = 8_192  # so small that a few ten thousand rows keep all cores busy
 _SMALL = 1e-5  # of the objective, a log-likelihood: a step that gains less is the last
 # Noise of less than a quarter of the labels' own chance: the plain fit, whose likelihood of labels is exact, is then
-# better than one from their total's normal law (boston, wine, protein, kegg, songs at epsilon 5 and 8).
+# as good or better than one from their total's normal law (Boston, wine, digits, songs at epsilon 5).
 _LITTLE_NOISE = 0.25
 
 
