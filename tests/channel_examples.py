@@ -6,10 +6,14 @@ import numpy as np
 
 import askance as ask
 from askance.channels.attributes.per_coordinate import PerCoordinate
+from askance.channels.labels.candidate_sets import CandidateSets
+from askance.channels.labels.coarsening import Coarsening
 from askance.channels.labels.design_per_row import DesignPerRow
 from askance.channels.labels.finite import FiniteChannel, FiniteLaw, Identity
 from askance.channels.labels.memoised import Memoised
+from askance.channels.labels.per_token import PerToken
 from askance.channels.labels.randomized_response import RandomizedResponse
+from askance.channels.labels.repeated import Repeated
 from askance.channels.labels.respondents import Anchor, Cheaters, RandomAnswers
 from askance.channels.labels.surveys import (
     Crosswise,
@@ -37,6 +41,15 @@ EXAMPLES: dict[str, FiniteLaw] = {
     "finite-5x7": FiniteChannel(_DIRICHLET, range(5), list("tuvwxyz")),
     "finite-rare": FiniteChannel([[1 - 2**-20, 1e-12], [2**-20, 1 - 1e-12]], [False, True]),
     "finite-mixed-labels": FiniteChannel([[0.6, 0.1], [0.3, 0.2], [0.1, 0.7]], ["no", 1], ["no", 1, 2.5]),
+    "finite-map": FiniteChannel([[1, 1, 0], [0, 0, 1]], ["a", "b", "c"], ["x", "y"]),
+    "coarsening": Coarsening({"noun": ["NOUN", "PROPN"], "verb": ["VERB", "AUX"], "other": ["X"]}),
+    "coarsening-ordered": Coarsening({"even": [2, 4], "odd": [1, 3]}, classes=(1, 2, 3, 4)),
+    "sets-of-two": CandidateSets(("cat", "dog", "owl", "hen"), size=2),
+    "sets-joining": CandidateSets((0, 1, 2), inclusion=0.3),
+    "sets-correlated": CandidateSets(("a", "b", "c"), inclusion=((1, 0.8, 0.1), (0.5, 1, 0.1), (0.2, 0.1, 1))),
+    "sets-assumed": CandidateSets(range(5)),
+    "repeated": Repeated(Warner(0.8), 3),
+    "repeated-tall": Repeated(FiniteChannel([[0.8, 0.3], [0.1, 0.5], [0.1, 0.2]], [1, 2], [4, 5, 6]), 2),
     "identity-2": Identity(),
     "identity-4": Identity(("n", "e", "s", "w")),
     "warner": Warner(0.8),
@@ -110,6 +123,12 @@ RECORDS: dict[str, Any] = {
     "record-open-label": ask.RowChannel(ask.LaplaceNoise(1.0, dim=2, bounds=(0, 1)), columns=["a", "b"]),
     "record-mixed": ask.RowChannel(_MIXED, label=RandomizedResponse(("a", "b", "c"), epsilon=1.0)),
 }
+SEQUENCES: dict[str, Any] = {
+    "tokens": PerToken(RandomizedResponse(("noun", "verb", "other"), epsilon=2.0)),
+    "tokens-designs": PerToken(
+        DesignPerRow({"coarse": Coarsening({"x": ["a", "b"], "c": ["c"]}), "exact": Identity(("a", "b", "c"))})
+    ),
+}
 REGIONS: dict[str, Any] = {
     "regions": ask.RegionCounts(["DT", "JJ", "NN"], width=3),
     "regions-asked": ask.RegionCounts(["DT", "JJ", "NN"], ask=2),
@@ -121,6 +140,7 @@ EVERY_EXAMPLE: dict[str, Any] = {
     **NUMBERS,
     **ATTRIBUTES,
     **RECORDS,
+    **SEQUENCES,
     **REGIONS,
 }
 
@@ -129,6 +149,8 @@ def some_truth(channel: Any, rows: int, rng: np.random.Generator) -> Any:
     """Truths of the kind that a channel hides, any that it takes."""
     if channel.kind == "region-counts":
         return [list(rng.choice(channel.tags, 5)) for _ in range(rows)]
+    if channel.hides == "sequences":
+        return [some_truth(channel.device, 1 + number % 4, rng).tolist() for number in range(rows)]
     if channel.hides == "labels":
         return np.array(channel.classes, dtype=object)[rng.integers(0, len(channel.classes), rows)]
     if channel.hides == "numbers":

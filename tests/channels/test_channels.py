@@ -250,7 +250,9 @@ def test_unbiased_reports_have_the_truth_as_their_mean(channel):
         assert np.all(np.abs(error) <= 6 * unbiased.std(axis=0) / np.sqrt(20_000) + 1e-6)
 
 
-@pytest.mark.parametrize("name", [name for name, c in IDENTIFIED.items() if len(c.report_labels) > len(c.classes)])
+@pytest.mark.parametrize(
+    "name", [name for name, c in IDENTIFIED.items() if len(c.report_labels) > len(c.classes) and "sets" not in name]
+)
 def test_unbiasing_has_the_least_variance(name):
     channel = IDENTIFIED[name]
     k, o = len(channel.classes), len(channel.report_labels)
@@ -303,9 +305,13 @@ def test_features_and_report_laws_are_checked():
             channel.unbiasing_matrix(law)
 
 
-def test_two_classes_of_the_same_law_are_refused():
-    with pytest.raises(Unidentifiable, match=r"'a' and 'c' lead to reports of the same law.*Merge"):
-        FiniteChannel([[0.5, 0.2, 0.5], [0.5, 0.8, 0.5]], ["a", "b", "c"], ["x", "y"])
+def test_two_classes_may_have_the_same_law_but_reports_do_not_determine_them():
+    channel = FiniteChannel([[0.5, 0.2, 0.5], [0.5, 0.8, 0.5]], ["a", "b", "c"], ["x", "y"])
+    with pytest.raises(Unidentifiable, match="rank 2 for 3 classes"):
+        channel.unbias(["x"])
+    # What only asks for b against the others is determined ([LM] section 6: Phi = M S).
+    found = channel.unbiasing_matrix(features=[[0.0, 1.0, 0.0]])
+    assert found @ channel.matrix == pytest.approx(np.array([[0.0, 1.0, 0.0]]))
 
 
 # -- likelihood --------------------------------------------------------------------------------------

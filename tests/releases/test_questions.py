@@ -11,12 +11,13 @@ from askance.channels.rows.bounds import Bounds
 from askance.channels.specs import EVERY_CHANNEL
 from askance.entropy.bits import system_bits
 from askance.releases import Question, RowReports, privatize_table, read_row_reports
-from channel_examples import DESIGNS, EXAMPLES
+from channel_examples import DESIGNS, EXAMPLES, SEQUENCES, some_truth
 
 ROWS = 40
 CHOICES = {name: channel for name, channel in EXAMPLES.items() if name != "finite-mixed-labels"}  # no column holds them
 OTHERS = {
     "designs": DESIGNS,
+    **SEQUENCES,
     "number": ask.PrivateNumber(-3, 5, 2.0),
     "row": ask.PrivateRow({"age": (0, 1), "the income": (0, 9)}, 8.0, outcome="age"),
     "long rows": ask.PrivateRow({"age": (0, 1), "income": (0, 9)}, 4.0, "unit", radius=0.5),
@@ -41,6 +42,9 @@ def answers(channel, rows=ROWS, seed=0):
     if channel.hides == "labels":
         table = {"q": [channel.classes[i] for i in rng.integers(len(channel.classes), size=rows)]}
         return table | ({"g": rng.choice(list(channel.designs), rows)} if channel.needs_design else {})
+    if channel.hides == "sequences":
+        designs = {"g": rng.choice(list(channel.designs), rows)} if channel.needs_design else {}
+        return {"q": some_truth(channel, rows, rng)} | designs
     if channel.hides == "numbers":
         return {name: rng.uniform(0, 1, rows) for name in channel.sources("q")}
     columns = [rng.choice(law.values, rows) if law.is_finite else rng.random(rows) for law in channel.laws]

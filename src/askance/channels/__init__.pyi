@@ -35,6 +35,7 @@ from askance.channels.probabilities import SUM_TOLERANCE as SUM_TOLERANCE
 from askance.channels.probabilities import checked_probabilities as checked_probabilities
 from askance.channels.question_channel import QuestionChannel as QuestionChannel
 from askance.channels.region_counts import RegionCounts as RegionCounts
+from askance.channels.sequences import Sequences as Sequences
 from askance.channels.specs import EVERY_CHANNEL as EVERY_CHANNEL
 from askance.channels.specs import FEATURE_CHANNELS as FEATURE_CHANNELS
 from askance.channels.specs import FINITE_CHANNELS as FINITE_CHANNELS

@@ -19,7 +19,7 @@ from askance.channels.value import ChannelValue
 from askance.entropy.bits import BitSource, GeneratorBits, system_bits
 from askance.errors import AskanceWarning, InvalidInput
 
-Truth = Literal["labels", "numbers", "attributes", "records"]
+Truth = Literal["labels", "numbers", "attributes", "records", "sequences"]
 # P(report | truth) of each attribute, and the rows of these tables that the reports are: n x attributes.
 ReportTables = tuple[list[Floats], Codes]
 

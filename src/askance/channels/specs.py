@@ -9,10 +9,14 @@ from askance.channels.attributes.feature_channel import FeatureChannel
 from askance.channels.attributes.per_coordinate import PerCoordinate
 from askance.channels.attributes.row_channel import RowChannel
 from askance.channels.attributes.state_flip import StateFlip
+from askance.channels.labels.candidate_sets import CandidateSets
+from askance.channels.labels.coarsening import Coarsening
 from askance.channels.labels.design_per_row import DesignPerRow
 from askance.channels.labels.finite import FiniteChannel, FiniteLaw, Identity
 from askance.channels.labels.memoised import Memoised
+from askance.channels.labels.per_token import PerToken
 from askance.channels.labels.randomized_response import RandomizedResponse
+from askance.channels.labels.repeated import Repeated
 from askance.channels.labels.respondents import Anchor, Cheaters, RandomAnswers
 from askance.channels.labels.surveys import (
     Crosswise,
@@ -53,6 +57,9 @@ FINITE_CHANNELS: tuple[type[FiniteLaw], ...] = (
     Cheaters,
     RandomAnswers,
     Anchor,
+    Coarsening,
+    CandidateSets,
+    Repeated,
 )
 VECTOR_CHANNELS: tuple[type[RowMechanism], ...] = (
     CoordinateRelease,
@@ -73,6 +80,7 @@ EVERY_CHANNEL: tuple[type[ChannelValue], ...] = (
     RowChannel,
     DesignPerRow,
     Memoised,
+    PerToken,
 )
 _BY_KIND = {channel.kind: channel for channel in EVERY_CHANNEL}
 

@@ -16,6 +16,7 @@ from askance.entropy.draws import code_type
 from askance.releases.attribute_columns import ArrayColumn, AttributeColumn, attribute_rows
 from askance.releases.declarations import Question
 from askance.tables.column_kinds import Column, LabelColumn, NumberColumn
+from askance.tables.sequence_columns import LabelsColumn
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,29 @@ class Attributes(Answers):
         return Prepared(inside, {"": clipped} if clipped else {})
 
 
-_KINDS: dict[str, type[Answers]] = {"labels": Choices, "numbers": Numbers, "attributes": Attributes}
+class LabelSequences(Answers):
+    """A list of labels, such as the tags of a sentence."""
+
+    @cached_property
+    def columns(self) -> Sequence[Column]:
+        return [LabelsColumn(self.question.name, labels=self.channel.classes)]
+
+    def prepared(self, arrays: Mapping[str, pa.Array]) -> Prepared:
+        design = arrays[self.question.design_column] if self.question.design_column else None
+        prepared: Prepared = (
+            self.channel.prepare(arrays[self.question.name])
+            if design is None
+            else self.channel.prepare(arrays[self.question.name], design)
+        )
+        return prepared
+
+
+_KINDS: dict[str, type[Answers]] = {
+    "labels": Choices,
+    "numbers": Numbers,
+    "attributes": Attributes,
+    "sequences": LabelSequences,
+}
 
 
 def answers_to(question: Question) -> Answers:

@@ -17,7 +17,7 @@ from askance.channels.question_channel import QuestionChannel
 from askance.errors import InvalidInput
 
 _MOST_REPLICATES = 10_000  # columns: no agency publishes more than a few hundred
-COVARIATE_TYPES = ("number", "category")
+COVARIATE_TYPES = ("number", "category", "words")
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,12 @@ class Question:
     @property
     def hides_numbers(self) -> bool:
         """Whether the answer is a number, or a row of numbers, rather than one of a few choices."""
-        return self.channel.hides != "labels"
+        return self.channel.hides in ("numbers", "attributes")
+
+    @property
+    def hides_sequences(self) -> bool:
+        """Whether the answer is a sequence of labels, such as the tags of a sentence."""
+        return self.channel.hides == "sequences"
 
     @property
     def hides_features(self) -> bool:
@@ -87,6 +92,12 @@ class Question:
     @property
     def label_channel(self) -> LabelChannel:
         """The channel of an answer out of a few choices; refused if the answer is a number."""
+        if self.hides_sequences:
+            raise InvalidInput(
+                f"the question {self.name!r}, which hides sequences",
+                "a question with one answer a row",
+                "Sequences are for IndirectModel(Chain(...)), or askance fit, which fits a chain to them.",
+            )
         if self.hides_numbers:
             raise InvalidInput(
                 f"the question {self.name!r}, which hides numbers",
@@ -153,8 +164,8 @@ class Covariate:
     ----------
     name : str
         The column.
-    type : "number" or "category"
-        How a model should read it.
+    type : "number", "category" or "words"
+        How a model should read it. Words are a list of texts in every row, such as those of a sentence.
     levels : tuple of labels, optional
         The categories that may occur; any text if not given.
     missing : bool
@@ -172,8 +183,8 @@ class Covariate:
         if self.type not in COVARIATE_TYPES:
             raise InvalidInput(f"the covariate {self.name!r} has type {self.type!r}", " or ".join(COVARIATE_TYPES))
         if self.levels is not None:
-            if self.type == "number":
-                raise InvalidInput(f"the covariate {self.name!r} is a number with levels", 'type = "category"')
+            if self.type != "category":
+                raise InvalidInput(f"the covariate {self.name!r} is a {self.type} with levels", 'type = "category"')
             vars(self).update(levels=as_labels(self.levels, "levels"))
             label_type(self.levels, f"the covariate {self.name!r}")
 
@@ -182,6 +193,8 @@ class Covariate:
         """How it is stored."""
         if self.type == "number":
             return pa.float64()
+        if self.type == "words":
+            return pa.list_(pa.string())
         return pa.string() if self.levels is None else label_type(self.levels, self.name)
 
     def to_dict(self) -> dict[str, Any]:

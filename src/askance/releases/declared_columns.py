@@ -10,12 +10,15 @@ from askance.releases.declarations import Covariate, Question
 from askance.releases.header import Header
 from askance.tables.column_kinds import Column, LabelColumn, NumberColumn, ReportsColumn, TextColumn
 from askance.tables.columns import check_present, converted, refuse
+from askance.tables.sequence_columns import LabelsColumn, WordsColumn
 
 
 def covariate_column(covariate: Covariate) -> Column:
     """Return how a covariate is converted."""
     if covariate.type == "number":
         return NumberColumn(covariate.name, covariate.missing)
+    if covariate.type == "words":
+        return WordsColumn(covariate.name, covariate.missing)
     if covariate.levels is None:
         return TextColumn(covariate.name, covariate.missing)
     return LabelColumn(covariate.name, covariate.levels, covariate.missing)
@@ -23,6 +26,8 @@ def covariate_column(covariate: Covariate) -> Column:
 
 def report_column(question: Question) -> Column:
     """Return how a question's reports are converted."""
+    if question.hides_sequences:
+        return LabelsColumn(question.name, labels=question.report_labels)
     if question.hides_numbers:
         return ReportsColumn(question.name, question.arrow_type)
     return LabelColumn(question.name, question.report_labels)

@@ -13,6 +13,7 @@ from askance.channels.attributes.per_coordinate import PerCoordinate, as_feature
 from askance.channels.attributes.row_channel import checked_columns
 from askance.channels.given_numbers import MOST_NUMBERS, shown
 from askance.channels.labels.design_per_row import DesignPerRow
+from askance.channels.labels.per_token import PerToken
 from askance.channels.labels.unknown import Unknown
 from askance.channels.rows.private_number import PrivateNumber
 from askance.channels.rows.private_row import PrivateRow
@@ -120,7 +121,9 @@ def _meant(word: object, known: Iterable[str]) -> str:
 
 
 def _question(name: str, place: _Place) -> Question:
-    place.only("text", "choices", "bounds", "columns", "width", "channel", "channels", "design_column", "designs")
+    place.only(
+        "text", "choices", "bounds", "columns", "width", "channel", "channels", "design_column", "designs", "sequence"
+    )
     text = place.get("text", str, "")
     kinds = [key for key in ("choices", "bounds", "columns", "width") if key in place.values]
     if len(kinds) != 1:
@@ -130,6 +133,8 @@ def _question(name: str, place: _Place) -> Question:
             "columns = { age = [0, 100], income = [0, 500] } for several numbers that are hidden together; "
             'width = 784, or columns = ["age", "smoker"], for attributes that are hidden one by one',
         )
+    if place.get("sequence", bool, False) and kinds != ["choices"]:
+        raise InvalidInput(f"{place} has sequence = true and {kinds[0]}", 'choices = ["noun", "verb"]: its labels')
     if "width" in kinds or isinstance(place.values.get("columns"), list):
         return _hidden_features(name, place, text)
     if "channels" in place.values:
@@ -153,7 +158,8 @@ def _question(name: str, place: _Place) -> Question:
         with _at(place):
             channel = DesignPerRow(designs)
     with _at(place):
-        return Question(name, channel, text, column)
+        sequence = place.get("sequence", bool, False)
+        return Question(name, PerToken(channel) if sequence else channel, text, column)
 
 
 def _hidden_numbers(name: str, place: _Place, text: str) -> Question:
@@ -233,6 +239,10 @@ def _channel(place: _Place, designs: Mapping[str, type[ChannelValue]], known: Ma
         given["device"], known = _channel(place.table("device"), designs, known).to_spec(), {}
     for key, value in given.items():
         annotation = str(parameters[key].annotation)
+        if annotation.startswith("collections.abc.Mapping"):
+            if not isinstance(value, dict):
+                raise InvalidInput(f"{place} has {key} = {value!r}", "a table, such as { noun = ['NOUN', 'PROPN'] }")
+            continue
         if key == "device" or annotation == _ANY_LABEL or (annotation in _PROBABILITIES and _is_unknown(value)):
             continue
         # Python would take true for 1 and "0.8" for 0.8; whoever wrote that meant something else.

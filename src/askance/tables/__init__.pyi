@@ -36,3 +36,5 @@ from askance.tables.sentences import TaggedSentences as TaggedSentences
 from askance.tables.sentences import conllu_text as conllu_text
 from askance.tables.sentences import read_conllu as read_conllu
 from askance.tables.sentences import read_sentences as read_sentences
+from askance.tables.sequence_columns import LabelsColumn as LabelsColumn
+from askance.tables.sequence_columns import WordsColumn as WordsColumn

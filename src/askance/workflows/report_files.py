@@ -190,7 +190,7 @@ def _narrowed(header: Header, question: Question, request: FitRequest, found: Se
             raise InvalidInput(
                 f"the study declares no covariate {name!r}",
                 known,
-                f'Add [covariates.{name}] with type = "number" or "category" to the study file.'
+                f'Add [covariates.{name}] with type = "number", "category" or "words" to the study file.'
                 if name in found
                 else "",
             )

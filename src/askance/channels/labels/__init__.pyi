@@ -1,3 +1,5 @@
+from askance.channels.labels.candidate_sets import CandidateSets as CandidateSets
+from askance.channels.labels.coarsening import Coarsening as Coarsening
 from askance.channels.labels.design_per_row import DesignPerRow as DesignPerRow
 from askance.channels.labels.finite import SAME_LAW as SAME_LAW
 from askance.channels.labels.finite import FiniteChannel as FiniteChannel
@@ -9,7 +11,9 @@ from askance.channels.labels.finite import refuse_other_classes as refuse_other_
 from askance.channels.labels.finite import unbiasing_matrix as unbiasing_matrix
 from askance.channels.labels.memoised import Memoised as Memoised
 from askance.channels.labels.memoised import Waves as Waves
+from askance.channels.labels.per_token import PerToken as PerToken
 from askance.channels.labels.randomized_response import RandomizedResponse as RandomizedResponse
+from askance.channels.labels.repeated import Repeated as Repeated
 from askance.channels.labels.respondents import Anchor as Anchor
 from askance.channels.labels.respondents import Cheaters as Cheaters
 from askance.channels.labels.respondents import RandomAnswers as RandomAnswers

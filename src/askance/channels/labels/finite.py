@@ -292,7 +292,7 @@ def unbiasing_matrix(
 
 
 def checked_matrix(matrix: Any, classes: int, reports: int) -> NDArray[np.float64]:
-    """Check that a matrix is column-stochastic and tells the classes apart."""
+    """Check that a matrix is column-stochastic."""
     try:
         table = np.array(matrix, dtype=float)
     except (TypeError, ValueError):
@@ -347,6 +347,9 @@ def refuse_indistinguishable(matrix: NDArray[np.float64], classes: tuple[Label, 
 class FiniteChannel(FiniteLaw):
     """Any channel between finite sets, given by its matrix.
 
+    Two truths may lead to reports of the same law, as under a deterministic map: whether something can be learned about
+    each is for the model to say, and one that cannot refuses.
+
     Parameters
     ----------
     matrix : array, reports x classes
@@ -372,7 +375,8 @@ class FiniteChannel(FiniteLaw):
         truths = as_labels(classes, "classes")
         possible = truths if reports is None else as_labels(reports, "reports")
         given = checked_matrix(matrix, len(truths), len(possible))
-        refuse_indistinguishable(given, truths)
+        if np.abs(given - given[:, :1]).max() < SAME_LAW:
+            refuse_indistinguishable(given, truths)
         vars(self).update(classes=truths, reports=possible, _given=given)
 
     @cached_property

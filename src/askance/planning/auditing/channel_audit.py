@@ -86,6 +86,8 @@ def audit(
     if not isinstance(error_rate, int | float | np.floating) or not 0 < error_rate < 1:
         raise InvalidInput(f"error_rate={error_rate!r}", "a probability between 0 and 1, such as 0.001")
     # Where something is unknown, what people are asked to do is audited: what they do instead, no device draws.
+    # Tokens of a sequence are drawn one by one by one device: it is the device that is audited.
+    channel = getattr(channel, "device") if getattr(channel, "hides", "") == "sequences" else channel  # noqa: B009
     channel = getattr(channel, "as_asked", channel)
     report = _audited(channel, draws, float(error_rate))
     return replace(report, questions=tuple(_questions(channel, draws, report, float(error_rate))))

@@ -11,10 +11,14 @@ from askance.channels.attributes.row_channel import RowChannel
 from askance.channels.attributes.state_flip import StateFlip
 from askance.channels.channel import Channel
 from askance.channels.guarantee import Guarantee
+from askance.channels.labels.candidate_sets import CandidateSets
+from askance.channels.labels.coarsening import Coarsening
 from askance.channels.labels.design_per_row import DesignPerRow
 from askance.channels.labels.finite import FiniteChannel, Identity
 from askance.channels.labels.memoised import Memoised
+from askance.channels.labels.per_token import PerToken
 from askance.channels.labels.randomized_response import RandomizedResponse
+from askance.channels.labels.repeated import Repeated
 from askance.channels.labels.surveys import (
     Crosswise,
     ForcedResponse,
@@ -76,6 +80,10 @@ _EXAMPLES: tuple[Any, ...] = (
     RowChannel(StateFlip(4, 0.3, dim=3), label=Warner(0.8)),
     DesignPerRow({"cards": Warner(0.8), "dice": ForcedResponse(0.1, 0.3)}),
     Memoised(RandomizedResponse(("no", "yes"), epsilon=2.0), 1.0),
+    Coarsening({"some": ["once", "often"], "none": ["never"]}),
+    CandidateSets(("never", "once", "often"), size=2),
+    Repeated(Warner(0.75), 2),
+    PerToken(RandomizedResponse(("noun", "verb", "other"), epsilon=2.0)),
 )
 
 
