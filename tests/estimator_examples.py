@@ -63,6 +63,13 @@ def prevalence():
 
 
 @cache
+def indirect_model():
+    channel, X, truth, reports, release = answers()
+    fitted = ask.IndirectModel(ask.States(), channel).fit(X, reports)
+    return Example(fitted, release, scored=(X, reports), truth=(X, truth), new=X)
+
+
+@cache
 def indirect_regressor():
     from askance.releases import Covariate, Header, Question
 
@@ -198,6 +205,7 @@ EXAMPLES = {
     "EcologicalInference": ecological_inference,
     "HiddenPredictor": hidden_predictor,
     "IndirectClassifier": indirect_classifier,
+    "IndirectModel": indirect_model,
     "IndirectRegressor": indirect_regressor,
     "JointTable": joint_table,
     "ListExperiment": list_experiment,

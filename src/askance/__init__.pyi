@@ -6,6 +6,7 @@ from askance.channels.attributes.state_flip import StateFlip as StateFlip
 from askance.channels.guarantee import Guarantee as Guarantee
 from askance.channels.labels.candidate_sets import CandidateSets as CandidateSets
 from askance.channels.labels.coarsening import Coarsening as Coarsening
+from askance.channels.labels.coarsest import coarsest as coarsest
 from askance.channels.labels.design_per_row import DesignPerRow as DesignPerRow
 from askance.channels.labels.finite import FiniteChannel as FiniteChannel
 from askance.channels.labels.finite import Identity as Identity
@@ -47,6 +48,9 @@ from askance.learning.bags.proportion_classifier import ProportionClassifier as 
 from askance.learning.counting.count_tagger import CountTagger as CountTagger
 from askance.learning.ecology.ecological_inference import EcologicalInference as EcologicalInference
 from askance.learning.face.saving import load_model as load_model
+from askance.learning.models.families import Chain as Chain
+from askance.learning.models.families import States as States
+from askance.learning.models.indirect_model import IndirectModel as IndirectModel
 from askance.learning.numbers.indirect_regressor import IndirectRegressor as IndirectRegressor
 from askance.learning.ratios.ratio_estimator import RatioEstimator as RatioEstimator
 from askance.learning.records.spread_classifier import SpreadClassifier as SpreadClassifier
@@ -66,6 +70,8 @@ from askance.planning.auditing.counts_audit import audit_counts as audit_counts
 from askance.planning.auditing.mean_operator_audit import audit_mean_operator as audit_mean_operator
 from askance.planning.bag_advice import advise_bags as advise_bags
 from askance.planning.study_plan import plan as plan
+from askance.planning.theory.response_choice import ResponseTable as ResponseTable
+from askance.planning.theory.response_choice import compare_responses as compare_responses
 from askance.releases.counts_release import CountsRelease as CountsRelease
 from askance.releases.counts_release import release_counts as release_counts
 from askance.releases.mean_operator import MeanOperator as MeanOperator

@@ -77,6 +77,10 @@ class NoisyBit:
         """The values b(0), b(1) with E[b(bit) | f] = f."""
         return -self.low / self.span, self.high / self.span
 
+    def chance(self, fraction: Floats) -> Floats:
+        """Return the probability of a one where the truth is this share of the bound."""
+        return np.asarray((self.low + fraction * self.span) / RESOLUTION)
+
     def second_moment(self, fraction: Floats) -> Floats:
         """Return E[b(bit)^2 | f]. It is linear in f, so that the mean over people needs the mean fraction only."""
         zero, one = (value**2 for value in self.unbiased)

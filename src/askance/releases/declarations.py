@@ -96,7 +96,7 @@ class Question:
             raise InvalidInput(
                 f"the question {self.name!r}, which hides sequences",
                 "a question with one answer a row",
-                "Sequences are for IndirectModel(Chain(...)), or askance fit, which fits a chain to them.",
+                "Sequences are fitted in Python: IndirectModel(Chain(tags, features='words')).fit_release(...).",
             )
         if self.hides_numbers:
             raise InvalidInput(

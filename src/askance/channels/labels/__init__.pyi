@@ -1,5 +1,6 @@
 from askance.channels.labels.candidate_sets import CandidateSets as CandidateSets
 from askance.channels.labels.coarsening import Coarsening as Coarsening
+from askance.channels.labels.coarsest import coarsest as coarsest
 from askance.channels.labels.design_per_row import DesignPerRow as DesignPerRow
 from askance.channels.labels.finite import SAME_LAW as SAME_LAW
 from askance.channels.labels.finite import FiniteChannel as FiniteChannel

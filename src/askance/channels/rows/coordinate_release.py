@@ -128,6 +128,12 @@ class CoordinateRelease(BitChannel):
         dense[np.arange(len(codes)), codes >> 1] = self._values[codes]
         return dense
 
+    def likelihood_of_rows(self, reports: Any, rows: Any) -> Floats:
+        """Return P(report_i | the truth is row k), n x rows, of a few possible truths."""
+        ones = self.bit.chance(self._fractions(rows))
+        both = np.stack([1 - ones, ones], axis=2) * (self.coordinate_counts / RESOLUTION)[:, None]
+        return np.asarray(both.reshape(len(ones), -1).T[self.encode_reports(reports)])
+
     def unbiased_sum(self, reports: Any) -> Floats:
         """Return the sum of the rows of :meth:`unbias`, from the counts of the 2 dim codes only."""
         counts = np.bincount(self.encode_reports(reports), minlength=2 * self.dim)

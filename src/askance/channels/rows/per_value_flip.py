@@ -139,6 +139,12 @@ class PerValueFlip(BitChannel):
         unbiased: Floats = self._values[self.encode_reports(reports)]
         return unbiased
 
+    def likelihood_of_rows(self, reports: Any, rows: Any) -> Floats:
+        """Return P(report_i | the truth is row k), n x rows, of a few possible truths."""
+        ones = self.bit.chance(self._fractions(rows))
+        bits = self.encode_reports(reports).astype(float)
+        return np.asarray(np.exp(bits @ np.log(ones).T + (1 - bits) @ np.log1p(-ones).T))
+
     def unbiased_sum(self, reports: Any) -> Floats:
         """Return the sum of the rows of :meth:`unbias`, from the ones of each column only; packed bits stay packed."""
         rows, ones = self.layout.ones(reports)

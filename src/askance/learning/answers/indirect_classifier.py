@@ -328,6 +328,7 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
         channel, codes = self._encode(y, design, rows)
         if has_unknowns(channel):
             raise InvalidInput("unknown numbers in the channel with a base_estimator", "base_estimator=None")
+        refuse_indistinguishable(channel.matrix, channel.classes)
         forget_unknowns(self)
         weights = checked_weights(sample_weight, np.empty((rows, 0)))
         check_base_learner(

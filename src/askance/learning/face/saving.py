@@ -27,6 +27,7 @@ ESTIMATORS = {
     "EcologicalInference": "askance.learning.ecology.ecological_inference",
     "HiddenPredictor": "askance.learning.surveys.hidden_predictor",
     "IndirectClassifier": "askance.learning.answers.indirect_classifier",
+    "IndirectModel": "askance.learning.models.indirect_model",
     "IndirectRegressor": "askance.learning.numbers.indirect_regressor",
     "JointTable": "askance.learning.surveys.joint_table",
     "ListExperiment": "askance.learning.surveys.list_experiment",
@@ -42,9 +43,11 @@ _PARTS = {
     "BagDiagnosis": "askance.learning.bags.bag_diagnosis",
     "BagDoubt": "askance.learning.ratios.bag_doubt",
     "BagPosteriorModel": "askance.learning.ratios.bag_posterior",
+    "Chain": "askance.learning.models.families",
     "DesignTest": "askance.learning.answers.compliance",
     "MmdRatios": "askance.learning.ratios.mmd",
     "Profile": "askance.solvers.profile_likelihood",
+    "States": "askance.learning.models.families",
     "UnknownNumbers": "askance.learning.answers.unknown_numbers",
 }
 # JSON knows no such numbers: they are written as these words, and a text that is one of them is marked as a text.

@@ -80,7 +80,7 @@ _EXAMPLES: tuple[Any, ...] = (
     RowChannel(StateFlip(4, 0.3, dim=3), label=Warner(0.8)),
     DesignPerRow({"cards": Warner(0.8), "dice": ForcedResponse(0.1, 0.3)}),
     Memoised(RandomizedResponse(("no", "yes"), epsilon=2.0), 1.0),
-    Coarsening({"some": ["once", "often"], "none": ["never"]}),
+    Coarsening({"some": ("once", "often"), "none": ("never",)}),
     CandidateSets(("never", "once", "often"), size=2),
     Repeated(Warner(0.75), 2),
     PerToken(RandomizedResponse(("noun", "verb", "other"), epsilon=2.0)),

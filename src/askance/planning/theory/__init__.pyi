@@ -9,6 +9,8 @@ from askance.planning.theory.mean_operator_bounds import risk_bound as risk_boun
 from askance.planning.theory.ratio_error import equally_apart as equally_apart
 from askance.planning.theory.ratio_error import expected_ratio_error as expected_ratio_error
 from askance.planning.theory.ratio_error import measured_apart as measured_apart
+from askance.planning.theory.response_choice import ResponseTable as ResponseTable
+from askance.planning.theory.response_choice import compare_responses as compare_responses
 from askance.planning.theory.structured_response import coordinate_release_loss as coordinate_release_loss
 from askance.planning.theory.structured_response import per_value_loss as per_value_loss
 from askance.planning.theory.structured_response import response_loss as response_loss

@@ -1,0 +1,94 @@
+"""What comes of a fit, and how far it is known: parameters, covariance, and what there is to say about them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from askance.arrays import Floats
+
+# Curvature of the reports' likelihood along a direction, as a share of that which true labels would give there: with
+# less, the reports do not tell the parameters of that direction apart. Response among 17 tags at level .1 leaves 4e-5.
+NO_INFORMATION = 1e-6
+_STEP = 1e-4  # of central differences of a gradient: its error, of the order of the square, and rounding are both 1e-8
+DIFFERENCE_ERROR = 1e-8
+MOST_DIFFERENCED = 300  # parameters up to which a Hessian is made of differences: two passes for each
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """Parameters with their covariance.
+
+    Parameters
+    ----------
+    theta : array
+    covariance : array or None
+        None where there are too many parameters for one.
+    sandwich, information : arrays or None
+        The two of which ``covariance`` is one.
+    objective : float
+    ridge : float
+    iterations : int
+    converged : bool
+    notes : tuple of str
+    """
+
+    theta: Floats
+    covariance: Floats | None
+    sandwich: Floats | None
+    information: Floats | None
+    objective: float
+    ridge: float
+    iterations: int
+    converged: bool
+    notes: tuple[str, ...] = ()
+
+
+def differenced(gradient: Callable[[Floats], Floats], theta: Floats) -> Floats:
+    """Return minus the Hessian, from central differences of a gradient."""
+    columns = []
+    for place in range(len(theta)):
+        step = np.zeros_like(theta)
+        step[place] = _STEP * max(1.0, abs(theta[place]))
+        columns.append((gradient(theta - step) - gradient(theta + step)) / (2 * step[place]))
+    hessian = np.array(columns)
+    return np.asarray((hessian + hessian.T) / 2)
+
+
+def inverse(information: Floats) -> Floats:
+    """Invert an information; directions without any, which another form of the same model has, are left out."""
+    scale = np.sqrt(np.maximum(np.abs(np.diag(information)), np.finfo(float).tiny))
+    scaled = information / np.outer(scale, scale)
+    return np.asarray(np.linalg.pinv(scaled, rcond=1e-9, hermitian=True) / np.outer(scale, scale))
+
+
+def inverse_within(information: Floats, complete: Floats) -> Floats:
+    """Invert an information along the directions that true labels would tell, and leave out all others.
+
+    Where tags share weights, some directions change nothing about the model: there a ridge alone would say how far a
+    parameter is known.
+    """
+    scale = np.sqrt(np.maximum(np.abs(np.diag(complete)), np.finfo(float).tiny))
+    values, vectors = np.linalg.eigh(complete / np.outer(scale, scale))
+    basis = (vectors[:, values > 1e-7 * values.max(initial=0.0)].T * scale).T  # errors of differences are below 1e-8
+    basis, _ = np.linalg.qr(basis)
+    return np.asarray(basis @ np.linalg.pinv(basis.T @ information @ basis, hermitian=True) @ basis.T)
+
+
+def undetermined(information: Floats, complete: Floats, rounding: float = 1e-13) -> int:
+    """Return along how many directions reports say nothing, although true labels would.
+
+    Parameters
+    ----------
+    information : summed squares of the scores of the reports
+        These are zero where reports say nothing. The curvature may be below zero also where they say something.
+    complete : of true labels
+    rounding : float
+        The relative error of both. Directions along which true labels themselves say so little that it matters are not
+        judged.
+    """
+    values, vectors = np.linalg.eigh(complete)
+    known = values > rounding / NO_INFORMATION * max(values.max(initial=0.0), np.finfo(float).tiny)
+    root = vectors[:, known] / np.sqrt(values[known])
+    shares = np.linalg.eigvalsh(root.T @ information @ root)
+    return int(np.count_nonzero(shares < NO_INFORMATION))

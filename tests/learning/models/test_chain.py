@@ -1,0 +1,165 @@
+"""Chains: the compiled passes against enumeration, gradients against differences, sentences in and out."""
+
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import askance as ask
+from askance.learning.models.chain_loops import expectations, likeliest
+from askance.learning.models.chain_problem import ChainProblem
+from askance.learning.models.token_features import token_table, word_features
+
+TAGS = ("a", "b", "c")
+
+
+def sequences(rng, lengths=(1, 4, 2, 5), tags=3, width=2):
+    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    table = sp.csr_matrix(rng.normal(size=(starts[-1], width)))
+    return table, starts, rng.random((starts[-1], tags))
+
+
+def enumerated(scores, transitions, chances):
+    """Log-partition, marginals and expected pairs of one sequence, over all its labellings."""
+    length, tags = scores.shape
+    paths = np.array(list(product(range(tags), repeat=length)))
+    logs = scores[np.arange(length), paths].sum(axis=1) + np.log(chances)[np.arange(length), paths].sum(axis=1)
+    logs += transitions[paths[:, :-1], paths[:, 1:]].sum(axis=1)
+    law = np.exp(logs - logs.max())
+    marginals = np.array([[law[paths[:, t] == k].sum() for k in range(tags)] for t in range(length)]) / law.sum()
+    pairs = np.zeros((tags, tags))
+    for t in range(1, length):
+        np.add.at(pairs, (paths[:, t - 1], paths[:, t]), law / law.sum())
+    return logs.max() + np.log(law.sum()), marginals, pairs, paths[logs.argmax()]
+
+
+@pytest.mark.parametrize("seen", [False, True])
+def test_passes_agree_with_enumeration(seen):
+    rng = np.random.default_rng(1)
+    _, starts, chances = sequences(rng)
+    chances[3, 1] = 0.0  # a report that one tag cannot give
+    scores, transitions = 5 * rng.normal(size=chances.shape), rng.normal(size=(3, 3))
+    given = chances if seen else np.ones_like(chances)
+    marginals, pairs = np.empty_like(scores), np.zeros((len(starts) - 1, 3, 3))
+    empty = np.empty((0, 0))
+    values = expectations(scores, np.exp(transitions), chances if seen else empty, starts, marginals, pairs)
+    together = np.zeros((1, 3, 3))
+    expectations(scores, np.exp(transitions), chances if seen else empty, starts, np.empty_like(scores), together)
+    path = np.zeros(len(scores), np.int64)
+    likeliest(scores, transitions, starts, path)
+    with np.errstate(divide="ignore"):
+        for s, (a, b) in enumerate(pairwise(starts)):
+            value, expected, moves, best = enumerated(scores[a:b], transitions, given[a:b])
+            assert abs(values[s] - value) < 1e-10
+            assert np.abs(marginals[a:b] - expected).max() < 1e-10
+            assert np.abs(pairs[s] - moves).max() < 1e-10
+            if not seen:
+                assert path[a:b].tolist() == best.tolist()
+    assert together[0] == pytest.approx(pairs.sum(axis=0), abs=1e-12)
+
+
+@pytest.mark.parametrize("method", ["marginal", "moments"])
+def test_gradients_are_those_of_the_objective(method):
+    rng = np.random.default_rng(2)
+    table, starts, chances = sequences(rng)
+    problem = ChainProblem(table, starts, chances, method)
+    theta = rng.normal(size=problem.size)
+    _, gradient = problem.value_and_gradient(theta)
+    for place in range(problem.size):
+        step = np.zeros_like(theta)
+        step[place] = 1e-4
+        # Richardson's rule on two central differences: its error is of the order of 1e-16 / 1e-4.
+        near, far = (
+            (problem.value_and_gradient(theta + h * step)[0] - problem.value_and_gradient(theta - h * step)[0])
+            / 2e-4
+            / h
+            for h in (1, 2)
+        )
+        assert abs((4 * near - far) / 3 - gradient[place]) < 1e-8
+    assert problem.record_scores(theta).sum(axis=0) == pytest.approx(gradient, abs=1e-10)
+
+
+def test_long_sentences_neither_overflow_nor_underflow():
+    rng = np.random.default_rng(3)
+    scores = 300 * rng.normal(size=(5000, 3))
+    marginals = np.empty_like(scores)
+    starts = np.array([0, 5000])
+    values = expectations(
+        scores, np.exp(rng.normal(size=(3, 3))), np.empty((0, 0)), starts, marginals, np.zeros((1, 3, 3))
+    )
+    assert np.isfinite(values).all()
+    assert marginals.sum(axis=1) == pytest.approx(1.0)
+
+
+def sentences(n=300, seed=4):
+    rng = np.random.default_rng(seed)
+    words = {"D": ["the", "a"], "N": ["dog", "cat", "owl"], "V": ["barks", "sleeps"]}
+    tags = [["D", "N", "V"][: rng.integers(2, 4)] for _ in range(n)]
+    return [[str(rng.choice(words[tag])) for tag in row] for row in tags], tags, rng
+
+
+def test_a_tagger_is_learned_from_hidden_tags_and_says_both_levels(tmp_path):
+    words, tags, rng = sentences()
+    channel = ask.PerToken(ask.RandomizedResponse(["D", "N", "V"], epsilon=1.0))
+    model = ask.IndirectModel(ask.Chain(["D", "N", "V"], "words"), channel, ridge=1.0)
+    reports = channel.simulate(tags, rng)
+    model.fit(words, reports)
+    assert model.score(words, tags, of="truth") > 0.95
+    assert model.predict([["the", "hen"]]) == [["D", "N"]]
+    assert [table.shape for table in model.predict_proba(words[:2])] == [(len(row), 3) for row in words[:2]]
+    facts = dict(model.summary().facts)
+    assert facts["epsilon of one token"] == "1"
+    assert facts["epsilon of the longest sentence (3 tokens)"] == "3"
+    assert "each alone 1" in str(model.guarantee_)
+    model.save(tmp_path / "model.json")
+    assert ask.load_model(tmp_path / "model.json").predict(words[:5]) == model.predict(words[:5])
+    model.set_params(decode="viterbi")
+    assert model.score(words, tags, of="truth") > 0.95
+
+
+def test_sentences_of_a_study_are_hidden_and_fitted():
+    from askance.releases import privatize_table
+
+    words, tags, _ = sentences()
+    study = ask.Study.parse(
+        "[questions.tags]\nsequence = true\nchoices = ['D', 'N', 'V']\n"
+        "channel = { design = 'randomized-response', epsilon = 3.0 }\n[covariates.words]\ntype = 'words'\n"
+    )
+    # Words come as lists, or as a text that blanks divide.
+    table = {"tags": tags, "words": [" ".join(row) for row in words]}
+    release = privatize_table(study, table)
+    assert release.to_table()["words"].to_pylist() == words
+    model = ask.IndirectModel(ask.Chain(["D", "N", "V"], "words"), ridge=1.0)
+    model.fit_release(release)
+    assert model.score(words, tags, of="truth") > 0.95
+    with pytest.raises(ask.InvalidInput, match=r"entry 2, 'X', is not one of 'D', 'N', 'V'"):
+        privatize_table(study, {"tags": [["D", "X"]], "words": ["the dog"]})
+    with pytest.raises(ask.InvalidInput, match="sequences"):
+        ask.Prevalence().fit_release(release)
+
+
+def test_what_does_not_fit_is_said():
+    words, tags, rng = sentences(20)
+    device = ask.RandomizedResponse(["D", "N", "V"], epsilon=3.0)
+    reports = ask.PerToken(device).simulate(tags, rng)
+    chain = ask.Chain(["D", "N", "V"], "words")
+    for model, X, y, message in (
+        (ask.IndirectModel(chain, device), words, reports, "PerToken"),
+        (ask.IndirectModel(chain, ask.PerToken(device)), words[:-1], reports, "19 sentences and 20"),
+        (ask.IndirectModel(chain, ask.PerToken(device)), [*words[:-1], ["owl"]], reports, r"sentence 20 has 1 tokens"),
+        (ask.IndirectModel(ask.Chain(["D", "N"], "words"), ask.PerToken(device)), words, reports, "3 classes"),
+        (ask.IndirectModel(chain, ask.PerToken(device), "magic"), words, reports, "method='magic'"),
+        (ask.IndirectModel(chain, ask.PerToken(device)), "the dog", reports, "one sentence a row"),
+        (ask.IndirectModel(ask.Chain(["D", "N", "V"]), ask.PerToken(device)), words, reports, "features='words'"),
+    ):
+        with pytest.raises(ask.InvalidInput, match=message):
+            model.fit(X, y)
+    coarse = ask.PerToken(ask.Coarsening({"D": ["D"], "other": ["N", "V"]}))
+    with pytest.raises(ask.Unidentifiable, match="'N', 'V' lead to reports of the same law"):
+        ask.IndirectModel(chain, coarse).fit(words, coarse.simulate(tags, rng))
+
+
+def test_features_that_a_model_does_not_know_are_left_out():
+    found = token_table([["the", "owl"]], word_features, names=("bias", "word owl"))
+    assert found.table.toarray().tolist() == [[1.0, 0.0], [1.0, 1.0]]
