@@ -37,6 +37,20 @@ def tagger(words, channel, reports, classes, design=None):
     return model.fit(words, reports, design=design)
 
 
+def skewed_matrix(classes, one):
+    """Kept with probability .45; half of the rest goes to one tag, the other half to all others."""
+    count = len(classes)
+    matrix = np.full((count, count), 0.275 / (count - 2))
+    for k in range(count):
+        to = classes.index(one) if one in classes else (k + 1) % count
+        if to == k:
+            matrix[:, k] = 0.55 / (count - 1)
+        else:
+            matrix[to, k] = 0.275
+        matrix[k, k] = 0.45
+    return matrix
+
+
 def tags(seeds):
     """Every third training sentence, the whole test file, level 2 for each token, ridge 3, 100 steps."""
     words, truth = (part[::3] for part in sentences("train"))
@@ -49,17 +63,12 @@ def tags(seeds):
         for name, channel in (("marginal", response), ("naive", ask.Identity(classes))):
             found = tagger(words, channel, reports, classes).score(test, known, of="truth")
             print(f"tags seed {seed} response at 2, {name}: {found:.4f}", flush=True)
-        # Kept with probability .45; half of the rest goes to one tag.
-        to_one = np.full((len(classes), len(classes)), 0.275 / (len(classes) - 2))
-        to_one[classes.index("NOUN")] = 0.275
-        np.fill_diagonal(to_one, 0.45)
-        to_one[:, classes.index("NOUN")] = 0.55 / (len(classes) - 1)
-        to_one[classes.index("NOUN"), classes.index("NOUN")] = 0.45
-        skewed = ask.FiniteChannel(to_one, classes)
-        reports = ask.PerToken(skewed).simulate(truth, rng)
-        for name, channel in (("marginal", skewed), ("naive", ask.Identity(classes))):
-            found = tagger(words, channel, reports, classes).score(test, known, of="truth")
-            print(f"tags seed {seed} skewed, {name}: {found:.4f}", flush=True)
+        for one in ("NOUN", "the next tag"):
+            skewed = ask.FiniteChannel(skewed_matrix(classes, one), classes)
+            reports = ask.PerToken(skewed).simulate(truth, rng)
+            for name, channel in (("marginal", skewed), ("naive", ask.Identity(classes))):
+                found = tagger(words, channel, reports, classes).score(test, known, of="truth")
+                print(f"tags seed {seed} skewed to {one}, {name}: {found:.4f}", flush=True)
         groups = {"nominal": [], "verbal": [], "other": []}
         for tag in classes:
             nominal, verbal = ("NOUN", "PROPN", "PRON", "NUM", "ADJ", "DET"), ("VERB", "AUX", "ADV", "PART")

@@ -6,10 +6,10 @@ from askance.channels.attributes.state_flip import StateFlip as StateFlip
 from askance.channels.guarantee import Guarantee as Guarantee
 from askance.channels.labels.candidate_sets import CandidateSets as CandidateSets
 from askance.channels.labels.coarsening import Coarsening as Coarsening
-from askance.channels.labels.coarsest import coarsest as coarsest
 from askance.channels.labels.design_per_row import DesignPerRow as DesignPerRow
 from askance.channels.labels.finite import FiniteChannel as FiniteChannel
 from askance.channels.labels.finite import Identity as Identity
+from askance.channels.labels.least_channel import coarsest as coarsest
 from askance.channels.labels.memoised import Memoised as Memoised
 from askance.channels.labels.per_token import PerToken as PerToken
 from askance.channels.labels.randomized_response import RandomizedResponse as RandomizedResponse

@@ -1,6 +1,5 @@
 from askance.channels.labels.candidate_sets import CandidateSets as CandidateSets
 from askance.channels.labels.coarsening import Coarsening as Coarsening
-from askance.channels.labels.coarsest import coarsest as coarsest
 from askance.channels.labels.design_per_row import DesignPerRow as DesignPerRow
 from askance.channels.labels.finite import SAME_LAW as SAME_LAW
 from askance.channels.labels.finite import FiniteChannel as FiniteChannel
@@ -10,6 +9,7 @@ from askance.channels.labels.finite import checked_matrix as checked_matrix
 from askance.channels.labels.finite import refuse_indistinguishable as refuse_indistinguishable
 from askance.channels.labels.finite import refuse_other_classes as refuse_other_classes
 from askance.channels.labels.finite import unbiasing_matrix as unbiasing_matrix
+from askance.channels.labels.least_channel import coarsest as coarsest
 from askance.channels.labels.memoised import Memoised as Memoised
 from askance.channels.labels.memoised import Waves as Waves
 from askance.channels.labels.per_token import PerToken as PerToken

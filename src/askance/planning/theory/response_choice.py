@@ -29,6 +29,12 @@ class ResponseTable:
     epsilons : tuple of float
     factors : dict from response to tuple of float
         tr Sigma / tr Sigma_clean at each epsilon; infinite where a response does not determine the parameters.
+
+    Examples
+    --------
+    >>> import askance as ask
+    >>> ask.compare_responses([[0, 0], [0, 1], [1, 0], [1, 1]], [1.0, 4.0]).best
+    ('coordinate', 'classic')
     """
 
     epsilons: tuple[float, ...]
