@@ -385,7 +385,8 @@ class IndirectModel(ReleaseRegression):
                 "this model", "a report is about features of the truth", "Keep some people whose truth is known."
             )
         codes = self.channel_.encode_reports(y, design)
-        return accuracy_from_reports(chosen, None, codes.flat if chain else codes, channel)
+        places = chosen.astype(np.int64)
+        return accuracy_from_reports(places, None, codes.flat if chain else codes, channel).value
 
     def summary(self, level: float = 0.95) -> Summary:
         """Return estimates with standard errors and intervals; of a chain of many features the facts alone."""
