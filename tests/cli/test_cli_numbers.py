@@ -189,7 +189,7 @@ class TestFit:
         assert found["parameters"]["names"] == list(expected.parameter_names_)
         np.testing.assert_allclose(found["parameters"]["covariance"], expected.covariance_, rtol=1e-9)
         assert found["diagnostics"]["reports"] == ROWS
-        assert found["diagnostics"]["r_squared"] == pytest.approx(expected.r_squared_)
+        assert "r_squared" not in found["diagnostics"]  # held-out reports tell it
         assert (found["question"], found["outcome"], found["prevalence"]) == ("home", "value", None)
         assert found["guarantee"]["epsilon"] == pytest.approx(6.0)
         assert found["whole_person"]["epsilon"] == pytest.approx(6 + 2 + np.log(4))
@@ -224,7 +224,6 @@ class TestFit:
         privatize_table(study, {"salary": truth}).write("release.parquet")
         found = fitted(capsys)
         assert found["formula"] == "salary ~ 1"
-        assert found["diagnostics"]["r_squared"] is None
         ((estimate, error, *_),) = table(found)
         assert abs(estimate - truth.mean()) < 6 * error  # real entropy: wrong with probability 2e-9
         assert 5 < error < 100
@@ -251,8 +250,8 @@ class TestFit:
         code, out, err = run(capsys, "fit", "release.parquet", "--question", "home", "--quiet")
         assert (code, err) == (0, "")
         for needed in ("Homes and incomes", "What is your home worth?", "hidden together", "epsilon 6.", "99.8% sure",
-                       "Whole person: epsilon 9.386", "value ~ income + `years of age`", "Intercept", "Reports: 4,000",
-                       "R squared: 0."):  # fmt: skip
+                       "Whole person: epsilon 9.386", "value ~ income + `years of age`", "Intercept",
+                       "Reports: 4,000"):  # fmt: skip
             assert needed in out
         assert "Proportions" not in out
 
@@ -316,7 +315,7 @@ class TestReport:
         page = Page(Path("r.html").read_text())
         text = " ".join(page.texts)
         for needed in ("What is your home worth?", "What explains it", "How the truth was hidden", "Public bounds",
-                       "years of age", "ε = 6", "Can it be trusted", "R squared", "askance fit release.parquet",
+                       "years of age", "ε = 6", "Can it be trusted", "2 of 2", "askance fit release.parquet",
                        "change from the lowest to the highest value"):  # fmt: skip
             assert needed in text
         assert "How many" not in text
@@ -340,21 +339,6 @@ class TestReport:
         assert "script" not in Page(report_html(report)).tags
         assert evil in report_text(report)
         assert json.dumps(report.to_dict(), allow_nan=False)
-
-    def test_a_coin_alone_does_not_tell_r_squared(self):
-        channel = ask.PrivateNumber(0, 1, 0.5, "duchi")
-        header = ask.releases.header.Header(
-            (ask.releases.header.Question("q", channel),), (ask.releases.header.Covariate("x"),)
-        )
-        rng = np.random.default_rng(3)
-        x = rng.random(2000)
-        release = ask.Release.from_table(
-            pa.table({"q": channel.layout.to_arrow(channel.simulate(x, rng)), "x": x}), header
-        )
-        report = analyse(release).report
-        assert "cannot be estimated from these reports" in report_text(report)
-        assert report.to_dict()["diagnostics"]["r_squared"] is None
-        assert "unknown" in " ".join(Page(report_html(report)).texts)
 
 
 # -- audit -------------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """The page of a report about hidden numbers: what explains them, and how they were hidden."""
 
-import math
 from dataclasses import replace
 from html import escape
 
@@ -34,15 +33,11 @@ def _at_a_glance(report: NumberReport) -> str:
         label, big = f"mean of “{report.outcome}”", number(estimate, digits)
         words = f'{summary.percent} interval <span class="whole">{number(low, digits)} to {number(high, digits)}</span>'
     else:
-        label, big = f"of “{report.outcome}” is explained", _share(report.diagnostics.r_squared)
         slopes = [i for i, name in enumerate(summary.names) if name != "Intercept"]
         clear = sum(low * high > 0 for low, high in summary.values[slopes][:, 4:].tolist())
-        words = f"{clear} of {len(slopes)} coefficients have a {summary.percent} interval without zero."
+        label, big = f"of the coefficients of “{report.outcome}”", f"{clear} of {len(slopes)}"
+        words = f"have a {summary.percent} interval without zero."
     return cards(card(label, big, f"<p>{words}</p>"), report, report.diagnostics.reports)
-
-
-def _share(r_squared: float | None) -> str:
-    return "unknown" if r_squared is None or math.isnan(r_squared) else f"{number(100 * r_squared, 1)}%"
 
 
 def _regression(report: NumberReport) -> str:

@@ -1,11 +1,9 @@
 """What a study found about hidden numbers, as a value: numbers and texts, never a record."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from askance.reports.number_format import number
 from askance.reports.report import Comparison, QuestionReport
 
 
@@ -17,11 +15,6 @@ class NumberFacts:
     ----------
     reports : int
     weight_column : str, optional
-    r_squared : float, optional
-        Of the hidden truth, estimated from the reports; NaN if they do not allow it. None where nothing explains the
-        outcome.
-    intercept : bool
-        Whether the line may miss the origin. If not, R squared is about zero instead of the mean.
     ridge : float
         The penalty that the coefficients were shrunk by; 0 if they were not.
     projected : bool
@@ -30,8 +23,6 @@ class NumberFacts:
 
     reports: int
     weight_column: str | None
-    r_squared: float | None
-    intercept: bool
     ridge: float
     projected: bool
 
@@ -40,10 +31,6 @@ class NumberFacts:
         lines = [("Reports", f"{self.reports:,}")]
         if self.weight_column:
             lines += [("Weighted by", self.weight_column)]
-        if self.r_squared is not None:
-            about = "" if self.intercept else "; about zero, as there is no intercept"
-            known = f"{number(self.r_squared, 4)} (of the hidden values themselves, not of the noisy reports{about})"
-            lines += [("R squared", "cannot be estimated from these reports" if math.isnan(self.r_squared) else known)]
         lines += [("Method", "unbiased moments"), ("Standard errors", "delta method: noise of the channel, and sample")]
         lines += [("Ridge", f"{self.ridge:.4g}" if self.ridge else "none")]
         lines += [("Moments", "moved to the nearest that data can have" if self.projected else "as estimated")]
@@ -51,8 +38,7 @@ class NumberFacts:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-able mapping."""
-        known = self.r_squared is not None and math.isfinite(self.r_squared)
-        return vars(self) | {"r_squared": self.r_squared if known else None}
+        return dict(vars(self))
 
 
 @dataclass(frozen=True, eq=False)

@@ -53,8 +53,6 @@ def analyse_numbers(opened: OpenReports, engine: str | Engine = "local", command
         diagnostics=NumberFacts(
             reports=model.n_reports_,
             weight_column=request.weight,
-            r_squared=float(model.r_squared_) if len(model.coef_) else None,
-            intercept=model.fit_intercept,
             ridge=float(model.ridge_),
             projected=bool(model.projected_),
         ),

@@ -29,7 +29,6 @@ from askance.learning.numbers.report_set_reading import (
 from askance.learning.numbers.report_sets import LineFit, ReportSet, fit_line, worst_guarantee
 from askance.releases.release import Release
 from askance.reports.estimator_report import ReportFigure
-from askance.reports.number_format import number
 from askance.reports.summary import Summary, standard_errors, summarise
 from askance.statistics.base import Records
 
@@ -61,7 +60,9 @@ class IndirectRegressor(RegressorMixin, ReleaseRegression):  # type: ignore[misc
         Of ``parameters_``, by the delta method: it holds the noise of the channel and the luck of the sample.
     parameters_, parameter_names_, standard_errors_
     r_squared_ : float
-        Centred R^2 on the hidden data, by their estimated moments; NaN if these do not say.
+        Centred R^2 on the hidden data, by the moments that were fitted; NaN if these do not say. Too high, the more so
+        the stronger the noise is: of data without any signal it was .5. It is told nowhere else; :meth:`score` of
+        reports that ``fit`` did not see is right in the mean.
     ridge_, projected_
         What was needed to repair the moments; 0 and False where nothing was.
     n_reports_, notes_, channel_, guarantee_
@@ -284,7 +285,7 @@ class IndirectRegressor(RegressorMixin, ReleaseRegression):  # type: ignore[misc
     def summary(self, level: float = 0.95) -> Summary:
         """Return estimates, standard errors, z, p and intervals as a table."""
         check_is_fitted(self, "coef_")
-        facts = [("reports", f"{self.n_reports_}"), ("R squared", number(self.r_squared_, 4))]
+        facts = [("reports", f"{self.n_reports_}")]
         if self.ridge_:
             facts.append(("ridge", f"{self.ridge_:.4g}"))
         if len(self._channels) > 1:
