@@ -219,7 +219,8 @@ def test_the_demonstration_keeps_what_is_not_its_own(place, run):
 
 def test_ratio_figures_and_tables_are_known_by_their_content(place):
     rng = np.random.default_rng(0)
-    X = pd.DataFrame({"x": np.r_[rng.normal(0, 1, 200), rng.normal(2, 1, 200)]})
+    labels = np.repeat([0, 1, 0, 1], [160, 40, 40, 160])
+    X = pd.DataFrame({"x": rng.normal(2 * labels)})
     bags = np.repeat(["a", "b"], 200)
     fitted = ask.RatioEstimator(method="mmd").fit(X, bags, {"a": [0.8, 0.2], "b": [0.2, 0.8]})
     from askance.learning.ratios.ratio_report import RatioTable

@@ -58,6 +58,9 @@ DESIGN_PARAMETERS = {
     "stochastic-lie-detector": "p = 0.8, truthful = 0.9",
     "cheaters": 'device = { design = "warner", p = 0.8 }, share = 0.1',
     "random-answers": 'device = { design = "crosswise", p = 0.25 }, share = "unknown"',
+    "coarsening": 'groups = { low = ["no"], high = ["yes"] }',
+    "candidate-sets": "inclusion = 0.3",
+    "repeated": 'device = { design = "warner", p = 0.8 }, times = 3',
     "anchor": 'device = { design = "crosswise", p = 0.25 }',
 }
 

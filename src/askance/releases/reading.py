@@ -81,7 +81,7 @@ def open_release(release: Any, *kinds: type[Kind]) -> Kind:
     >>> import askance as ask
     >>> open_release(ask.release_counts([30, 70], epsilon=1.0), ask.Release)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    askance.errors.InvalidInput: a release of counts; expected a release of reports. Counts are for RatioEstimator ...
+    askance.errors.InvalidInput: a release of counts; expected a release of reports. Counts are for RatioEstimator...
     """
     wanted = " or ".join(kind.WHAT for kind in kinds)
     opened = release if isinstance(release, KINDS) else _read(release, wanted)

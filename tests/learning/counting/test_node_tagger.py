@@ -174,4 +174,4 @@ def test_features_are_never_shared_and_short_words_have_no_affix_that_repeats_th
     rows = features.rows(["walks", "Walks", ""])
     lower, upper = (set(rows.indices[rows.indptr[a] : rows.indptr[a + 1]]) for a in (0, 1))
     different = {features.names[number] for number in lower ^ upper}
-    assert different == {"form walks", "form Walks", "shape xx", "shape Xxx"}
+    assert different == {"form walks", "form Walks", "shape xx", "shape Xxx", "capital"}

@@ -52,7 +52,7 @@ class CandidateSets(FiniteLaw):
     >>> from askance import CandidateSets
     >>> channel = CandidateSets(["cat", "dog", "owl", "hen"], size=2)
     >>> channel.simulate(["cat", "owl"], np.random.default_rng(0)).tolist()
-    ['cat|owl', 'owl|hen']
+    ['cat|hen', 'owl|hen']
     >>> channel.unbias([("cat", "dog")]).round(2)
     array([[ 1. ,  1. , -0.5, -0.5]])
     """

@@ -80,7 +80,7 @@ class IndirectModel(ReleaseRegression):
     ----------
     parameters_, parameter_names_, covariance_, standard_errors_
         ``covariance_`` is None for more than a few hundred parameters of a chain.
-    classes_, channel_, guarantee_, ridge_, log_likelihood_, converged_, n_iter_, n_reports_, notes_
+    classes_, channel_, ridge_, log_likelihood_, converged_, n_iter_, n_reports_, notes_, guarantee_
 
     Examples
     --------

@@ -74,7 +74,7 @@ class MeanOperatorClassifier(LinearClassifier):
         is not in it. None with the rho-loss or a regulariser. Of a fit to the total itself (``fitted_to_total_``) it is
         that of the posterior, with what the total leaves open.
     parameters_, parameter_names_, standard_errors_ : in the order of ``covariance_``
-    classes_, n_iter_, ridge_, risk_, converged_, notes_, guarantee_, fitted_to_total_
+    classes_, n_iter_, ridge_, risk_, converged_, notes_, fitted_to_total_, guarantee_
 
     Examples
     --------

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askance.arrays import Floats
-from askance.errors import AskanceWarning, InvalidInput
+from askance.errors import AskanceWarning, InvalidInput, Unidentifiable
 from askance.papers.artefacts import Point, draw_means, panels
 from askance.papers.data.ratio_sets import RatioSet, handwritten, marital_status, rotated
 from askance.papers.findings import Finding, Result, as_columns
@@ -62,12 +62,12 @@ def errors(data: RatioSet, repeats: int, rows: int, shares: Floats, rng: np.rand
             release = None if mechanism == "none" else _released(true, rows, mechanism, rng)
             # The paper's estimator takes released proportions for exact ones; ours knows of their noise.
             proportions = true if release is None else release.proportions
-            published = _fitted(RatioEstimator("mmd", solution="paper", random_state=0), X, bags, proportions)
-            answers = {"mmd": [published.predict(group) for group, _ in groups]}
+            published = RatioEstimator("mmd", solution="paper", random_state=0)
+            new = [group for group, _ in groups]
+            answers = {"mmd": _answers(published, X, bags, proportions, new)}
             if mechanism == "auto":
-                narrow = _components(X)
-                ours = _fitted(RatioEstimator(random_state=0), narrow(X), bags, release)
-                answers["bag-classifier"] = [ours.predict(narrow(group)) for group, _ in groups]
+                narrow, ours = _components(X), RatioEstimator(random_state=0)
+                answers["bag-classifier"] = _answers(ours, narrow(X), bags, release, [narrow(group) for group in new])
             for method, ratios in answers.items():
                 for share, answer, (_, truth) in zip(shares, ratios, groups, strict=True):
                     missed = float(np.abs(answer - truth).sum())
@@ -92,11 +92,18 @@ def _mix(classes: int, share: float) -> Floats:
     return np.append(np.full(classes - 1, share), 1 - (classes - 1) * share)
 
 
-def _fitted(estimator: "RatioEstimator", X: Floats, bags: NDArray[np.int64], proportions: Any) -> "RatioEstimator":
+def _answers(
+    estimator: "RatioEstimator", X: Floats, bags: NDArray[np.int64], proportions: Any, new: list[Floats]
+) -> list[Floats]:
+    """The ratios of new groups; the overall mix where noise has left nothing that tells some classes apart."""
     with warnings.catch_warnings():
         # Noise that is taken for the truth looks like bags that differ in more than their proportions.
         warnings.simplefilter("ignore", AskanceWarning)
-        return estimator.fit(X, bags, proportions)
+        try:
+            fitted = estimator.fit(X, bags, proportions)
+        except Unidentifiable:
+            return [np.asarray(getattr(proportions, "proportions", proportions)).mean(axis=0)] * len(new)
+        return [np.asarray(fitted.predict(group)) for group in new]
 
 
 def _released(true: Floats, rows: int, mechanism: str, rng: np.random.Generator) -> CountsRelease:
