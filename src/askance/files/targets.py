@@ -26,9 +26,9 @@ def check_target(path: Path, kind: FileKind, *, overwrite: bool, inputs: tuple[P
     for other in inputs:
         if _same(path, other):
             raise InvalidInput(f"{path} would be written over {other}", "a file of its own for every output")
-    _refuse_beside_a_database(path)
     if path.is_dir():
         raise ReleaseError(f"{path} is a folder", "the name of a file")
+    _refuse_beside_a_database(path)
     if path.exists() and not path.is_file():
         raise ReleaseError(f"{path} is a device or a pipe", "the name of a file")
     if meant(path).is_symlink():
