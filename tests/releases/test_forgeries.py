@@ -104,7 +104,8 @@ def forgeries(value):
     if isinstance(value, bool):
         return [not value, None]
     if isinstance(value, int | float):
-        return [value * 1.01 + 0.001, value / 2 if value else 0.5, value * 2 + 1, -value - 1, str(value), None]
+        others = [value * 1.01 + 0.001, value / 2 if value else 0.5, value * 2 + 1, -value - 1, str(value), None]
+        return [other for other in others if other != value]  # twice -1, and 1, is -1 again
     if isinstance(value, str):
         return [value + " indeed", f"1{value}", 1, None]
     return [1.0, "something", [0.5]]
