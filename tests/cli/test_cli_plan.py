@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 import askance as ask
 from askance.cli.app import app, main
+from askance.planning import GroupedDesign
 
 WISHES = {
     "prevalence": ["--prevalence", "0.1", "--epsilon", "1", "--margin", "0.03"],
@@ -47,7 +48,7 @@ def run(*arguments):
 def test_every_quantity(quantity):
     shown = run(quantity, *WISHES[quantity], "--text")
     assert shown.exit_code == 0, shown.output
-    assert "The study will ask" in shown.stdout
+    assert ("The bags will have" if quantity == "ratios" else "The study will ask") in shown.stdout
     fields = json.loads(run(quantity, *WISHES[quantity], "--json").stdout)
     assert fields["recommended"] in [design["name"] for design in fields["designs"]]
 
@@ -84,6 +85,32 @@ def test_designs_of_a_study(tmp_path):
     assert json.loads(shown.stdout)["designs"][0]["margins"]["ever"] == pytest.approx(planned.margin)
 
 
+def test_designs_with_something_unknown(tmp_path, capsys):
+    device = 'device = { design = "forced-response", p_no = 0.1, p_yes ='
+    (tmp_path / "study.toml").write_text(
+        '[study]\nname = "s"\n[questions.cheated]\nchoices = ["no", "yes"]\ndesign_column = "group"\n'
+        f'designs.few = {{ design = "cheaters", {device} 0.2 }} }}\n'
+        f'designs.many = {{ design = "cheaters", {device} 0.6 }} }}\n'
+    )
+    wish = ["prevalence", "--prevalence", "0.2", "--study", str(tmp_path / "study.toml"), "-n", "2000"]
+    shown = run(*wish, "--unknown", "cheaters=0.1", "--asked", "few=1", "--asked", "many=3", "--json")
+    assert shown.exit_code == 0, shown.output
+    designs = {name: ask.Cheaters(ask.ForcedResponse(0.1, p)) for name, p in (("few", 0.2), ("many", 0.6))}
+    grouped = GroupedDesign(designs, {"cheaters": 0.1}, {"few": 0.25, "many": 0.75})
+    planned = ask.plan(grouped, 0.2, n=2000).recommended
+    assert json.loads(shown.stdout)["designs"][0]["margins"]["yes"] == pytest.approx(planned.margin)
+    for more, message in (
+        ([], "leaves cheaters unknown"),
+        (["--unknown", "cheaters=0.1", "--unknown", "liars=0.1"], "liars, which no question"),
+        (["--unknown", "cheaters=2"], "a probability"),
+        (["--unknown", "cheaters=0.1", "--asked", "few=1"], "one for each of few, many"),
+    ):
+        with pytest.raises(SystemExit) as ended:
+            main(["plan", *wish, *more])
+        assert ended.value.code == 2
+        assert message in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -93,6 +120,8 @@ def test_designs_of_a_study(tmp_path):
         (["prevalence", "--prevalence", "0.1", "--epsilon", "1"], "neither n, margin nor power"),
         (["prevalence", "--prevalence", "0.1", "--design", "dice", "-n", "9"], "one of list"),
         (["prevalence", "--prevalence", "0.1", "--epsilon", "1", "-n", "9", "--check", "-1"], "--check -1"),
+        (["prevalence", "--prevalence", "0.1", "--epsilon", "1", "-n", "9", "--unknown", "a=1"], "without a study"),
+        (["ratios", "--bag", ".8,.2", "--bag", ".3,.7", "--epsilon", "1", "--power", ".8"], "has no test"),
         (["difference", "--between", "0.1", "--epsilon", "1", "-n", "100"], "two shares"),
         (["regression", "--effect", "age", "--prevalence", "0.1", "--epsilon", "1", "-n", "9"], "a name and a value"),
         (["mean", "--mean", "4", "--deviation", "1", "--bounds", "9", "--epsilon", "1", "-n", "9"], "an upper bound"),

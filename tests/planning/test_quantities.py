@@ -175,6 +175,21 @@ class TestWords:
         assert "Caution" not in str(ask.plan(ask.Warner(0.8), 0.5, n=5000))
         assert "Caution" not in str(ask.plan(ask.Warner(0.8), Difference(0.3, 0.31), n=500))
 
+    def test_an_expected_error_has_neither_interval_nor_test(self):
+        """60 studies of error .041: their mean has a standard error of .0042, four of which are .017."""
+        plan = ask.plan(None, ClassRatios([[0.8, 0.2], [0.4, 0.6]]), epsilon=1.0, n=2000, check=60)
+        assert plan.recommended.simulated.std_errors[0] == pytest.approx(plan.recommended.margin, abs=0.017)
+        assert "interval" not in str(plan) + plan.text()
+        assert "power" not in str(plan) + plan.text()
+        assert "60 simulated studies were off by" in plan.text()
+        assert plan.plot().get_ylabel().startswith("expected error")
+        assert plan.to_dict()["designs"][0]["simulated"]["coverage"] == [None]
+
+    def test_what_is_assumed_of_unknown_numbers_is_said(self):
+        plan = ask.plan(GroupedDesign(CHEATERS, {"cheaters": 0.1}), 0.2, n=2000)
+        assert "20% yes, and cheaters = 0.1, the estimate" in plan.text()
+        assert "Assumed under GroupedDesign(few, many): cheaters = 0.1." in str(plan)
+
     def test_plot_has_a_curve_for_each_precision(self):
         axes = ask.plan(None, 0.2, epsilon=1.0, n=1000).plot()
         assert len(axes.lines) == 3  # six equal designs, one other, and the plan
@@ -219,7 +234,7 @@ class TestWords:
         (lambda: ask.plan(ask.Warner(0.8), 0.2, power=80), "a probability"),
         (lambda: ask.plan(ask.Warner(0.8), 0.2, power=0.04), "by chance"),
         (lambda: ask.plan(ask.Warner(0.8), 0.2, n=100, check=1), "at least 2 studies"),
-        (lambda: ask.plan(None, ClassRatios([[0.8, 0.2], [0.4, 0.6]]), epsilon=1, n=100, check=5), "advise_bags"),
+        (lambda: ask.plan(None, ClassRatios([[0.8, 0.2], [0.4, 0.6]]), epsilon=1, power=0.8), "has no test"),
         (lambda: ListDesign([1.5]), "harmless item"),
         (lambda: GroupedDesign(CHEATERS), "cheaters"),
         (lambda: GroupedDesign(CHEATERS, {"cheaters": 0.1}, {"few": 1.0}), "one for each of few, many"),

@@ -39,6 +39,24 @@ StudyFile = Annotated[
     Path | None,
     typer.Option("--study", help="Take the designs of a study file's questions.", rich_help_panel=_DESIGNS),
 ]
+Assumed = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--unknown",
+        help="What a number that nobody knows is assumed to be, as in: cheaters=0.1. Several may be. For a study "
+        "whose questions have several designs.",
+        rich_help_panel=_DESIGNS,
+    ),
+]
+Asked = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--asked",
+        help="Which share of respondents is asked under a design of such a question, as in: direct=0.2. All or "
+        "none; equal shares if not given.",
+        rich_help_panel=_DESIGNS,
+    ),
+]
 Epsilon = Annotated[
     float | None,
     typer.Option(
@@ -85,6 +103,8 @@ def _run(
     quantity: "Quantity",
     design: Design = None,
     study: StudyFile = None,
+    unknown: Assumed = None,
+    asked: Asked = None,
     epsilon: Epsilon = None,
     respondents: Respondents = None,
     margin: Margin = None,
@@ -106,7 +126,7 @@ def _run(
         raise InvalidInput(f"--check {check}", "0, or a number of studies such as 200")
     with progress_bar("simulating", quiet=quiet or not check) as progress:
         found = planned(
-            _channels(quantity, design, study),
+            _channels(quantity, design, study, unknown, asked),
             quantity,
             n=respondents,
             margin=margin,
@@ -264,12 +284,24 @@ def ratios(
     return ClassRatios([_numbers(one, "--bag") for one in bag], separation, new_rows)
 
 
-def _channels(quantity: "Quantity", design: list[str] | None, study: Path | None) -> Any:
+def _channels(
+    quantity: "Quantity",
+    design: list[str] | None,
+    study: Path | None,
+    unknown: list[str] | None,
+    asked: list[str] | None,
+) -> Any:
     from askance.errors import InvalidInput
     from askance.planning.quantities.designs import design_from_text
 
     if study is not None and design:
         raise InvalidInput("--study and --design", "one of the two")
+    if study is None and (unknown or asked):
+        raise InvalidInput(
+            f"{'--unknown' if unknown else '--asked'} without a study",
+            "--study with a question that has several designs",
+            "The page about designs with something unknown shows such a file.",
+        )
     if study is not None:
         from askance.releases.study import Study
 
@@ -280,10 +312,47 @@ def _channels(quantity: "Quantity", design: list[str] | None, study: Path | None
             raise InvalidInput(
                 f"{study} has no question with the answers {classes}", "--answers of one of its questions"
             )
-        return fitting
+        return _grouped(fitting, study, _shares(unknown, "--unknown"), _shares(asked, "--asked"))
     if not design:
         return None
     return {text: design_from_text(text, getattr(quantity, "classes", ("no", "yes"))) for text in design}
+
+
+def _grouped(channels: dict[str, Any], study: Path, unknown: dict[str, float], asked: dict[str, float]) -> Any:
+    """Questions with several designs become designs by group; each takes the unknown numbers and shares it knows."""
+    from askance.channels.labels.design_per_row import DesignPerRow
+    from askance.errors import InvalidInput
+    from askance.planning.quantities.grouped_design import GroupedDesign
+
+    found: dict[str, Any] = {}
+    used: set[str] = set()
+    for name, channel in channels.items():
+        if not isinstance(channel, DesignPerRow):
+            found[name] = channel
+            continue
+        lacking = [one for one in channel.unknowns if one not in unknown]
+        if lacking:
+            raise InvalidInput(
+                f"{study}, whose question {name!r} leaves {', '.join(lacking)} unknown",
+                "what is assumed about each",
+                " ".join(
+                    f"Add --unknown {one!r}=0.1." if " " in one else f"Add --unknown {one}=0.1." for one in lacking
+                ),
+            )
+        shares = {one: share for one, share in asked.items() if one in channel.designs}
+        values = {one: unknown[one] for one in channel.unknowns}
+        found[name] = GroupedDesign(channel, values, shares or None)
+        used |= {*shares, *values}
+    strangers = [one for one in (*unknown, *asked) if one not in used]
+    if strangers:
+        raise InvalidInput(
+            f"{', '.join(strangers)}, which no question of {study} has", "unknown numbers and designs of its questions"
+        )
+    return found
+
+
+def _shares(given: list[str] | None, option: str) -> dict[str, float]:
+    return {name: _numbers(value, option)[0] for name, value in _pairs(given or [], option).items()}
 
 
 def _answers(answers: str | None, study: Path | None) -> Any:

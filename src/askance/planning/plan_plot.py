@@ -31,7 +31,10 @@ def plot_plan(plan: "Plan", ax: Any = None) -> Any:
     ax.plot(
         [plan.recommended.n], [plan.recommended.margin], "o", color="black", label=f"planned: {plan.recommended.n:,}"
     )
-    ax.set(xscale="log", yscale="log", xlabel="respondents", ylabel=f"margin of a {100 * plan.level:g}% interval")
+    across, upwards = "respondents", f"margin of a {100 * plan.level:g}% interval"
+    if plan.quantity.is_error:
+        across, upwards = "rows in all bags", "expected error of all ratios, added up"
+    ax.set(xscale="log", yscale="log", xlabel=across, ylabel=upwards)
     ax.grid(True, which="both", alpha=0.25)
     ax.legend(fontsize="small", frameon=False)
     return ax

@@ -1,5 +1,6 @@
 """A plan checks itself: the study is drawn many times, and what was promised is compared with what comes out."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,7 @@ class SimulatedCheck:
         Mean estimate less the truth.
     std_errors : tuple of float
         The spread of the estimates, robustly: where a few studies have no finite estimate, a plain deviation has none.
+        Of errors that were planned themselves, their mean; what follows is then not a number.
     stated : tuple of float
         The median standard error that the studies themselves state.
     coverage, power : tuple of float
@@ -41,7 +43,10 @@ class SimulatedCheck:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-able mapping."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
+        return {
+            name: [number if math.isfinite(number) else None for number in value] if isinstance(value, tuple) else value
+            for name, value in vars(self).items()
+        }
 
 
 def check_by_simulation(
@@ -63,6 +68,9 @@ def check_by_simulation(
     values = np.array([one.values for one in drawn])
     errors = np.array([one.standard_errors for one in drawn])
     p_values = np.array([one.p_values for one in drawn])
+    if quantity.is_error:
+        nothing = (math.nan,) * len(quantity.names)
+        return SimulatedCheck(studies, nothing, _numbers(values.mean(axis=0)), nothing, nothing, nothing)
     reach = quantity.reach(level)
     inside = np.abs(values - quantity.values) <= reach * errors
     return SimulatedCheck(

@@ -214,6 +214,11 @@ def plan(
     solve_epsilon = n is not None and (margin is not None or power is not None)
     quantity, named = _asked(channels, prevalence, epsilon, solve_epsilon)
     _check_margin(margin, quantity)
+    if quantity.is_error and power is not None:
+        raise InvalidInput(
+            f"power={power!r} of {' and '.join(quantity.names)}, which has no test",
+            "n=, or margin=, the expected error",
+        )
     target = _Target(quantity, level, margin, power)
     if solve_epsilon:
         named = smallest_epsilon(quantity, lambda design: target.reached(design, float(n or 1)), epsilon)

@@ -46,10 +46,12 @@ class SurveyEstimator(Estimator):
         profiled: Sequence[int],
         intervals: Any,
         shift: Floats | None = None,
+        never_wald: Sequence[int] = (),
     ) -> None:
         """Keep a fit in the units of the covariates: ``back @ theta + shift``.
 
-        ``profiled`` are the parameters whose intervals matter.
+        ``profiled`` are the parameters whose intervals matter; those of ``never_wald`` have profiles unless Wald
+        intervals are asked for.
         """
         moved = np.zeros(len(back)) if shift is None else shift
         self.parameters_ = back @ fit.theta + moved
@@ -60,11 +62,13 @@ class SurveyEstimator(Estimator):
         self.n_iter_ = int(fit.solution.iterations)
         self.penalised_ = fit.penalised
         self.profiles_ = {}
-        errors = np.sqrt(np.maximum(np.diag(fit.covariance), 0.0))[list(profiled)]
-        if wants_profiles(intervals, fit, errors):
-            found = fit.profiles([back[place] for place in profiled], [-moved[place] for place in profiled])
+        others = [place for place in profiled if place not in never_wald]
+        errors = np.sqrt(np.maximum(np.diag(fit.covariance), 0.0))[others]
+        places = list(profiled) if wants_profiles(intervals, fit, errors) else list(never_wald)
+        if places and intervals != "wald":
+            found = fit.profiles([back[place] for place in places], [-moved[place] for place in places])
             self.profiles_ = {
-                names[place]: kept_profile(curve, moved[place]) for place, curve in zip(profiled, found, strict=True)
+                names[place]: kept_profile(curve, moved[place]) for place, curve in zip(places, found, strict=True)
             }
 
     def _parameter_table(
@@ -82,6 +86,8 @@ class SurveyEstimator(Estimator):
                 curve = opened_profile(self.profiles_[name])
                 values[row, 2:] = np.nan, curve.p_value(), *curve.interval(level)
         how = "profile likelihood" if self.profiles_ else "estimate and standard error"
+        if 0 < len(self.profiles_) < len(names):
+            how = f"estimate and standard error; of {', '.join(self.profiles_)} by profile likelihood"
         told = (*facts, ("intervals by", how))
         if np.isfinite(self.log_likelihood_):
             told = (*told, ("log-likelihood", f"{self.log_likelihood_:.4f}"))

@@ -35,6 +35,8 @@ class Quantity(ABC):
     """Whether the values are shares or differences of shares, so that a margin lies between 0 and 1."""
     has_border: ClassVar[bool] = False
     """Whether no value can be below zero, so that intervals are lopsided near it."""
+    is_error: ClassVar[bool] = False
+    """Whether what is planned is an expected error, which has neither interval nor test."""
 
     @property
     @abstractmethod

@@ -1,10 +1,11 @@
 """Labels that are released as noisy totals: coefficients from a mean operator, ratios from the counts of bags."""
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -165,6 +166,8 @@ class ClassRatios(Quantity):
     separation: float = 2.0
     new_rows: int = 1000
 
+    is_error: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         table = np.asarray(self.proportions, dtype=float)
         if table.ndim != 2 or table.shape[1] < 2 or (table < 0).any() or np.abs(table.sum(axis=1) - 1).max() > 1e-6:
@@ -218,8 +221,33 @@ class ClassRatios(Quantity):
         return error
 
     def simulate(self, design: Any, n: int, rng: np.random.Generator) -> Estimate:
-        raise InvalidInput(
-            "a check of class ratios by simulation",
-            "plans of other quantities",
-            "askance.advise_bags compares ways to form bags; RatioEstimator measures its own error on bags left out.",
-        )
+        """Draw normal classes in bags, release their counts, and be wrong about one new group of any ratios."""
+        from askance.learning.ratios.ratio_estimator import RatioEstimator
+        from askance.releases.counts_release import simulate_counts_release
+
+        table = np.asarray(self.proportions, dtype=float)
+        bags, classes = table.shape
+        size = max(round(n / bags), 1)
+        means = np.eye(classes) * self.separation / math.sqrt(2)
+
+        def drawn(counts: Any) -> Floats:
+            rows: Floats = means[np.repeat(np.arange(classes), counts)]
+            return rows + rng.normal(size=rows.shape)
+
+        counts = np.array([rng.multinomial(size, shares) for shares in table])
+        names = [f"{number}" for number in range(bags)]
+        fresh = rng.multinomial(self.new_rows, rng.dirichlet(np.ones(classes)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            told: Any = counts / size
+            if design is not None:
+                told = simulate_counts_release(
+                    counts, design.epsilon, design.delta, rng=rng, classes=tuple(range(classes)), bags=names
+                )
+            # Normal classes differ in nothing but their means, so that a linear kernel loses nothing; it is also the
+            # estimator whose error the formula is of.
+            model = RatioEstimator("mmd", kernel="linear", random_state=0)
+            model.fit(np.vstack([drawn(one) for one in counts]), np.repeat(names, size), told)
+            found = model.predict(drawn(fresh))
+        error = np.array([np.abs(found - fresh / self.new_rows).sum()])
+        return Estimate(error, np.full(1, np.nan), np.full(1, np.nan))
