@@ -41,8 +41,8 @@ def crosstab(
     out: Annotated[Path | None, out_option("Write the cross-table with intervals (CSV).")] = None,
     units: Annotated[Path | None, typer.Option("--units", help="Write the cross-table of every unit (CSV).")] = None,
     plot: Annotated[Path | None, plot_option("Write a plot of the cross-table (.png, .svg or .pdf).")] = None,
-    report: Report = None,
     save: Save = None,
+    report: Report = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -53,7 +53,7 @@ def crosstab(
     two elections by polling station, or groups of people and votes by district. Nobody is followed; units that differ
     tell how the people of each row choose. Units are matched by name.
     """
-    from askance.cli.output import print_json, say, show_lines, warn
+    from askance.cli.output import print_json, show_lines, tell_end
     from askance.files.kinds import CROSSTAB, MODEL, PICTURES, PNG, REPORT, UNIT_TABLES
     from askance.files.targets import write_text
     from askance.learning.ecology.crosstab_table import crosstab_records, save_figure, text_table, to_csv
@@ -91,9 +91,4 @@ def crosstab(
         )
     else:
         show_lines(f"{text_table(model, level)}\n\nprivacy: {model.privacy_statement_}")
-    if quiet:
-        return
-    for remark in remarks:
-        warn(remark)
-    for path in written:
-        say(f"wrote {path}")
+    tell_end(remarks, written, quiet=quiet)

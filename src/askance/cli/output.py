@@ -3,7 +3,7 @@
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -77,6 +77,16 @@ def say(text: str) -> None:
 def warn(text: str) -> None:
     """Print something that must not be overlooked."""
     console(stderr=True).print(one_line(f"WARNING: {text}"), style="bold red")
+
+
+def tell_end(remarks: Iterable[str], written: Iterable[str], *, quiet: bool) -> None:
+    """Say what must not be overlooked, and which files there are now."""
+    if quiet:
+        return
+    for remark in remarks:
+        warn(remark)
+    for path in written:
+        say(f"wrote {path}")
 
 
 @contextmanager

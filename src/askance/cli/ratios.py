@@ -68,7 +68,7 @@ def ratios(
     release. The mix of a new group may be any; how the rows of a class look must be as in the bags, and a group that
     is no mixture of the classes is pointed out.
     """
-    from askance.cli.output import print_json, say, show_lines, warn
+    from askance.cli.output import print_json, show_lines, tell_end
     from askance.errors import InvalidInput
     from askance.files.kinds import MODEL, PICTURES, PNG, RATIOS
     from askance.files.targets import write_text
@@ -118,9 +118,4 @@ def ratios(
         )
     else:
         show_lines(f"{table}\n\n{diagnosis}")
-    if quiet:
-        return
-    for remark in remarks:
-        warn(remark)
-    for path in written:
-        say(f"wrote {path}")
+    tell_end(remarks, written, quiet=quiet)

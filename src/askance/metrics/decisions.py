@@ -29,10 +29,9 @@ def accuracy(reports: Any, predicted: Any, channel: Any, *, design: Any = None, 
     Examples
     --------
     >>> import askance as ask
-    >>> reports = ["yes"] * 38 + ["no"] * 12 + ["yes"] * 12 + ["no"] * 38
-    >>> predicted = ["yes"] * 50 + ["no"] * 50
+    >>> reports, predicted = ["yes"] * 38 + ["no"] * 24 + ["yes"] * 12, ["yes"] * 50 + ["no"] * 24
     >>> print(ask.metrics.accuracy(reports, predicted, ask.Warner(0.8)))
-    0.933 (standard error 0.072)
+    0.793 (standard error 0.091)
     """
     truth, chosen = _read(reports, predicted, channel, design, sample_weight)
     return truth.mean(_is(chosen, truth))
@@ -48,10 +47,9 @@ def recall(
     Examples
     --------
     >>> import askance as ask
-    >>> reports = ["yes"] * 38 + ["no"] * 12 + ["yes"] * 12 + ["no"] * 38
-    >>> predicted = ["yes"] * 50 + ["no"] * 50
+    >>> reports, predicted = ["yes"] * 38 + ["no"] * 24 + ["yes"] * 12, ["yes"] * 50 + ["no"] * 24
     >>> print(ask.metrics.recall(reports, predicted, ask.Warner(0.8)))
-    0.933 (standard error 0.095)
+    0.795 (standard error 0.071)
     """
     truth, chosen = _read(reports, predicted, channel, design, sample_weight)
     return _recall(truth, chosen, truth.place(of))
@@ -67,8 +65,7 @@ def precision(
     Examples
     --------
     >>> import askance as ask
-    >>> reports = ["yes"] * 38 + ["no"] * 12 + ["yes"] * 12 + ["no"] * 38
-    >>> predicted = ["yes"] * 50 + ["no"] * 50
+    >>> reports, predicted = ["yes"] * 38 + ["no"] * 24 + ["yes"] * 12, ["yes"] * 50 + ["no"] * 24
     >>> print(ask.metrics.precision(reports, predicted, ask.Warner(0.8)))
     0.933 (standard error 0.101)
     """
@@ -86,10 +83,9 @@ def f1(
     Examples
     --------
     >>> import askance as ask
-    >>> reports = ["yes"] * 38 + ["no"] * 12 + ["yes"] * 12 + ["no"] * 38
-    >>> predicted = ["yes"] * 50 + ["no"] * 50
+    >>> reports, predicted = ["yes"] * 38 + ["no"] * 24 + ["yes"] * 12, ["yes"] * 50 + ["no"] * 24
     >>> print(ask.metrics.f1(reports, predicted, ask.Warner(0.8)))
-    0.933 (standard error 0.072)
+    0.859 (standard error 0.067)
     """
     truth, chosen = _read(reports, predicted, channel, design, sample_weight)
     code = truth.place(of)
@@ -105,10 +101,9 @@ def balanced_accuracy(
     Examples
     --------
     >>> import askance as ask
-    >>> reports = ["yes"] * 38 + ["no"] * 12 + ["yes"] * 12 + ["no"] * 38
-    >>> predicted = ["yes"] * 50 + ["no"] * 50
+    >>> reports, predicted = ["yes"] * 38 + ["no"] * 24 + ["yes"] * 12, ["yes"] * 50 + ["no"] * 24
     >>> print(ask.metrics.balanced_accuracy(reports, predicted, ask.Warner(0.8)))
-    0.933 (standard error 0.072)
+    0.789 (standard error 0.149)
     """
     truth, chosen = _read(reports, predicted, channel, design, sample_weight)
     codes = range(len(truth.classes))
@@ -159,11 +154,10 @@ def confusion_matrix(
     Examples
     --------
     >>> import askance as ask
-    >>> reports = ["yes"] * 38 + ["no"] * 12 + ["yes"] * 12 + ["no"] * 38
-    >>> predicted = ["yes"] * 50 + ["no"] * 50
+    >>> reports, predicted = ["yes"] * 38 + ["no"] * 24 + ["yes"] * 12, ["yes"] * 50 + ["no"] * 24
     >>> ask.metrics.confusion_matrix(reports, predicted, ask.Warner(0.8)).shares.round(3)
-    array([[0.467, 0.033],
-           [0.033, 0.467]])
+    array([[0.162, 0.045],
+           [0.162, 0.631]])
     """
     truth, chosen = _read(reports, predicted, channel, design, sample_weight)
     codes = range(len(truth.classes))

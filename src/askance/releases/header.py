@@ -239,5 +239,7 @@ def _check_words(said: Mapping[str, Any], real: Mapping[str, Any]) -> None:
     """Check all that version 0.1.0 said about guarantees; that had no page of proofs yet."""
     pairs = [(said["guarantee"], real["guarantee"])]
     pairs += [(said["questions"][name]["guarantee"], each["guarantee"]) for name, each in real["questions"].items()]
-    for told, restated in pairs:
-        check_restated(dict(told), {name: value for name, value in restated.items() if name in told or name != "proof"})
+    for stated, restated in pairs:
+        check_restated(
+            dict(stated), {name: value for name, value in restated.items() if name in stated or name != "proof"}
+        )

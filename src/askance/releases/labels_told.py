@@ -245,12 +245,12 @@ def _told_by_a_sum(blocks: list[NDArray[np.float64]], use: list[int]) -> list[in
     weights = np.linalg.lstsq(columns, belongs, rcond=1e-9)[0]
     # The root mean square error, of a number that is 0 or 1.
     errors = np.sqrt(np.mean((columns @ weights - belongs) ** 2, axis=0))
-    told = int(np.argmin(errors))
+    nearest = int(np.argmin(errors))
     # Columns of few values give not many more sums than four for each: less than the ways to deal the labels.
     ways = 2 * (len(kept) + 1) * math.log(2)
-    if errors[told] > _EXACT or _log_choices(len(rows), int(sizes[told])) < ways - math.log(_CHANCE):
+    if errors[nearest] > _EXACT or _log_choices(len(rows), int(sizes[nearest])) < ways - math.log(_CHANCE):
         return []
-    return [use[int(j)] for j in kept[np.abs(weights[:, told]) > _EXACT]]
+    return [use[int(j)] for j in kept[np.abs(weights[:, nearest]) > _EXACT]]
 
 
 def _surprises(sizes: list[int], inside: list[int], theirs: set[int], ways: float, chance: float) -> bool:

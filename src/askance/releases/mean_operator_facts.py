@@ -86,28 +86,28 @@ def read_shape(fields: Mapping[str, Any]) -> LabelShape | None:
     return shape
 
 
-def read_covariance(fields: Mapping[str, Any], told: ToldSums) -> Any:
+def read_covariance(fields: Mapping[str, Any], released: ToldSums) -> Any:
     """Return the covariance of the noise: recomputed, or checked for what it must be."""
-    known = told.mechanism.covariance(told.sums)
+    known = released.mechanism.covariance(released.sums)
     if known is not None:
         return known
-    size = math.prod(told.sums.shape) // (2 if told.sums.shape[0] == 2 else 1)
+    size = math.prod(released.sums.shape) // (2 if released.sums.shape[0] == 2 else 1)
     said = fields["noise_covariance"]
     if said is None:
         said = np.diag(np.array(fields["noise_variance"], dtype=float).ravel())
     covariance: Floats = np.array(said, dtype=float)
     if covariance.shape != (size, size) or not np.isfinite(covariance).all():
         raise InvalidInput(f"a noise covariance of shape {covariance.shape}", f"{(size, size)}")
-    total = told.predicted[RESPONSE] if RESPONSE in told.predicted else told.mechanism.error(told.sums)
+    total = released.predicted[RESPONSE] if RESPONSE in released.predicted else released.mechanism.error(released.sums)
     if not math.isclose(float(np.trace(covariance)), total, rel_tol=_ROUNDING):
         raise InvalidInput(
             f"noise of variance {np.trace(covariance):.6g}, all values together", f"{total:.6g}, as its mechanism has"
         )
     if fields["intercept"]:
         # Everybody's first feature is 1: the variance of its values follows from the level alone.
-        sums = replace(told.sums, squared_sum=told.sums.rows * math.ldexp(1.0, 2 * told.sums.step_bits))
-        first = float(np.diag(covariance)[:: told.sums.shape[1]].sum())
-        if not math.isclose(first, told.mechanism.error(sums), rel_tol=_ROUNDING):
+        sums = replace(released.sums, squared_sum=released.sums.rows * math.ldexp(1.0, 2 * released.sums.step_bits))
+        first = float(np.diag(covariance)[:: released.sums.shape[1]].sum())
+        if not math.isclose(first, released.mechanism.error(sums), rel_tol=_ROUNDING):
             raise InvalidInput(f"noise of variance {first:.6g} on the mean label", "that of the level that is said")
     slack = _ROUNDING * total
     if np.abs(covariance - covariance.T).max() > slack or np.linalg.eigvalsh(covariance)[0] < -slack:
@@ -115,11 +115,11 @@ def read_covariance(fields: Mapping[str, Any], told: ToldSums) -> Any:
     return covariance
 
 
-def check_on_grid(values: Floats, told: ToldSums) -> None:
+def check_on_grid(values: Floats, released: ToldSums) -> None:
     """Refuse values that are no noisy sums of whole steps."""
-    if told.mechanism.name == RESPONSE:
+    if released.mechanism.name == RESPONSE:
         return
-    sums = told.sums
+    sums = released.sums
     denominator = sums.rows * (1 if sums.shape[0] == 2 else sums.shape[0])
     for value in values.ravel():
         exact = Fraction(float(value)) * denominator * Fraction(2) ** sums.step_bits

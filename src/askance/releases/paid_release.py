@@ -72,10 +72,10 @@ def nothing_handed_on() -> Iterator[None]:
 
     Whether this process has been told stays as it was, so that its first real release is still warned of.
     """
-    told = list(_warned)
+    before = list(_warned)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AskanceWarning)
             yield
     finally:
-        _warned[:] = told
+        _warned[:] = before

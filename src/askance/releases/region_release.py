@@ -113,10 +113,10 @@ class RegionRelease:
                 return regions
             regions = regions.regions
         words = None if sentences is None else checked_sentences(sentences)
-        told = records_of_regions(regions, None if words is None else len(words))
+        records = records_of_regions(regions, None if words is None else len(words))
         problems = dict[int, str]()
-        read = every(told, CountedRegion.parse, problems)
-        if not told:
+        read = every(records, CountedRegion.parse, problems)
+        if not records:
             raise InvalidInput("no regions", "one or more, with counts or labels")
         if problems:  # the tags that occur are those of all regions: what cannot be read is told first
             read = settled(read, problems, invalid)

@@ -101,12 +101,12 @@ class GroupedScores:
             rows = with_intercept(features, self.intercept, self.centre)
             weights = np.ones(len(block)) if block.weights is None else block.weights
             prior = posterior(rows @ self.theta.T).probabilities
-            told = self.table[block.codes]
+            chances = self.table[block.codes]
             if self.method == "marginal":
-                after = told * prior
+                after = chances * prior
                 slope = after / np.maximum(after.sum(axis=1, keepdims=True), np.finfo(float).tiny) - prior
             else:
-                slope = told - prior
+                slope = chances - prior
             scores = ((weights[:, None] * slope[:, 1:])[:, :, None] * rows[:, None, :]).reshape(len(block), -1)
             np.add.at(total.rows, units, 1.0)
             np.add.at(total.weight, units, weights)

@@ -46,15 +46,15 @@ class SoftmaxValues:
         values = np.zeros(len(self.thetas))
         for block in blocks(records):
             rows = with_intercept(block.features, self.intercept, self.centre)
-            told = self.table[block.codes]
+            chances = self.table[block.codes]
             weights = np.ones(len(block)) if block.weights is None else block.weights
             for number, theta in enumerate(self.thetas):
-                values[number] += weights @ self._objective(rows @ theta.T, told)
+                values[number] += weights @ self._objective(rows @ theta.T, chances)
         return ObjectiveSums(len(records), values)
 
-    def _objective(self, logits: Floats, told: Floats) -> Floats:
+    def _objective(self, logits: Floats, chances: Floats) -> Floats:
         law = posterior(logits)
         if self.method == "marginal":
-            evidence = (law.probabilities * told).sum(axis=1)
+            evidence = (law.probabilities * chances).sum(axis=1)
             return np.asarray(np.log(np.maximum(evidence, np.finfo(float).tiny)))
-        return np.asarray((told[:, 1:] * logits).sum(axis=1) - law.log_partition)
+        return np.asarray((chances[:, 1:] * logits).sum(axis=1) - law.log_partition)

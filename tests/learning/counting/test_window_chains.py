@@ -8,7 +8,7 @@ import pytest
 from askance.learning.counting.chain_features import REACH, ContextTable
 from askance.learning.counting.counted_regions import Corpus, count_tags, labelled
 from askance.learning.counting.window_chain_loops import given_counts, tags_of_window
-from askance.learning.counting.window_chains import ChainLearner, Windows, judge
+from askance.learning.counting.window_chains import ChainLearner, Windows, window_laws
 from askance.learning.counting.window_pass_loops import window_pass
 
 TAGS = 4
@@ -146,7 +146,7 @@ def test_known_tags_hold_in_the_windows_around_them():
     regions = count_tags(truth, corpus.starts, [0, 0], [0, 1], [3, 1], [0, 0], every)
     windows = Windows.of(corpus, regions)
     np.testing.assert_array_equal(windows.known, [-1, 1, -1])
-    judged = judge(np.zeros((3, 2), np.float32), np.zeros((2, 2), np.float32), windows)
+    judged = window_laws(np.zeros((3, 2), np.float32), np.zeros((2, 2), np.float32), windows)
     np.testing.assert_allclose(judged.laws[:3], [[0.5, 0.5], [0, 1], [0.5, 0.5]], atol=1e-6)
     # Not trusted, a window of one token is a window like others, and may be off.
     assert len(Windows.of(corpus, regions, np.zeros(2, bool))) == 2
@@ -158,6 +158,6 @@ def test_counts_of_an_unlikely_tag_look_off():
     every = np.ones((1, 3), bool)
     regions = count_tags(np.array([0, 1, 0, 2]), corpus.starts, [0, 1], [0, 0], [2, 2], [0, 0], every)
     scores = np.tile(np.log([[0.98, 0.01, 0.01], [0.01, 0.98, 0.01]]), (2, 1)).astype(np.float32)
-    off = judge(scores, np.zeros((3, 3), np.float32), Windows.of(corpus, regions)).off
+    off = window_laws(scores, np.zeros((3, 3), np.float32), Windows.of(corpus, regions)).off
     assert off[0] < 0.05
     assert off[1] == pytest.approx((0.02 / 0.98 + 0.99 / 0.01) / 2 / 2, rel=0.02)

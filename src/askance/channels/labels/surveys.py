@@ -127,7 +127,20 @@ class SurveyDesign(FiniteLaw):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Warner(SurveyDesign):
+class MirroredDesign(SurveyDesign):
+    """A design that says the truth with probability p and its opposite otherwise. P(yes): p, 1 - p."""
+
+    p: float
+    classes: tuple[Label, ...] = _NO_YES
+    useless_when: ClassVar[str] = "p = 0.5"
+    has_safe_answer: ClassVar[bool] = False
+
+    def yes_probabilities(self) -> tuple[float, float]:
+        return self.p, 1 - self.p
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Warner(MirroredDesign):
     """Answer the statement with probability p, its negation otherwise. P(yes): p, 1 - p.
 
     Examples
@@ -138,14 +151,7 @@ class Warner(SurveyDesign):
            [0.2, 0.8]])
     """
 
-    p: float
-    classes: tuple[Label, ...] = _NO_YES
     kind: ClassVar[str] = "warner"
-    useless_when: ClassVar[str] = "p = 0.5"
-    has_safe_answer: ClassVar[bool] = False
-
-    def yes_probabilities(self) -> tuple[float, float]:
-        return self.p, 1 - self.p
 
     def describe(self) -> str:
         return (
@@ -155,7 +161,7 @@ class Warner(SurveyDesign):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Crosswise(SurveyDesign):
+class Crosswise(MirroredDesign):
     """Say whether two answers agree: the sensitive one and one of known probability p. P(yes): p, 1 - p.
 
     The report "yes" stands for "both or neither".
@@ -167,14 +173,7 @@ class Crosswise(SurveyDesign):
     1.0986
     """
 
-    p: float
-    classes: tuple[Label, ...] = _NO_YES
     kind: ClassVar[str] = "crosswise"
-    useless_when: ClassVar[str] = "p = 0.5"
-    has_safe_answer: ClassVar[bool] = False
-
-    def yes_probabilities(self) -> tuple[float, float]:
-        return self.p, 1 - self.p
 
     def describe(self) -> str:
         return (

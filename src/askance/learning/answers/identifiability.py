@@ -79,9 +79,9 @@ def _said(channel: Any, used: Sequence[str]) -> str:
 
 def _reason(channel: Any, used: Sequence[str], jacobian: Floats) -> str:
     reports = [len(channel.designs[name].report_labels) for name in used]
-    told, wanted = sum(reports) - len(reports), jacobian.shape[1]
-    if told < wanted:
-        shares = "one share of reports is" if told == 1 else f"{told} shares of reports are"
+    free_shares, wanted = sum(reports) - len(reports), jacobian.shape[1]
+    if free_shares < wanted:
+        shares = "one share of reports is" if free_shares == 1 else f"{free_shares} shares of reports are"
         return f"{shares} observed, and {wanted} numbers are unknown"
     if reports == [2, 2]:
         rows = jacobian[[1, 3]]

@@ -114,8 +114,8 @@ class _Fitting:
         solution, penalty, notes = self._solution()
         if self.task.replicates is not None:
             full = self.standard.standardised(solution.theta)
-            told = replace(self.standard, spread=self.standard.replicated(penalty, full), full=full)
-            return replace(self, standard=told).finished(solution, penalty, notes)
+            replicated = replace(self.standard, spread=self.standard.replicated(penalty, full), full=full)
+            return replace(self, standard=replicated).finished(solution, penalty, notes)
         return self.finished(solution, penalty, notes)
 
     def finished(self, solution: Solution, penalty: PenaltyKind, notes: list[str]) -> SoftmaxFit:

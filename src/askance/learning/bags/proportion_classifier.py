@@ -26,7 +26,6 @@ from askance.learning.bags.bags import Bags
 from askance.learning.bags.label_counts import labels_given_counts
 from askance.learning.bags.method_choice import LINEAR, METHODS, TOLD, chosen_method, doubts
 from askance.learning.bags.proportion_fit import LinearResult, ProportionProblem
-from askance.learning.face.estimator import without_errors
 from askance.learning.face.figures import intervals_figure
 from askance.learning.face.linear_classifier import LinearClassifier
 from askance.learning.face.linear_parameters import feature_names, parameter_names
@@ -35,7 +34,7 @@ from askance.learning.face.scoring import Of, accuracy_on_truth, asks_for_truth,
 from askance.learning.totals.loss_link import probabilities_of_scores
 from askance.learning.totals.user_losses import as_loss
 from askance.reports.estimator_report import ReportFigure
-from askance.reports.summary import Summary, summarise
+from askance.reports.summary import Summary
 from askance.solvers.softmax import posterior
 
 _OTHER_MEMBERS = ("bag-classifier", "bag-likelihood")  # of a committee, beside relabel
@@ -341,16 +340,7 @@ class ProportionClassifier(BagEstimator, LinearClassifier):
         title = f"P({labels[1]}) by logistic regression on label proportions"
         if len(labels) > 2:
             title = f"Log-odds against {labels[0]!r} by softmax regression on label proportions"
-        return summarise(
-            title,
-            self.parameter_names_,
-            self.parameters_,
-            without_errors(self.parameters_) if covariance is None else covariance,
-            level,
-            facts,
-            self.notes_,
-            self.privacy_statement_,
-        )
+        return self._wald_summary(title, level, facts)
 
     def figures(self) -> tuple[ReportFigure, ...]:
         """Return the coefficients of a linear method, and what is known of the bags against predictions.

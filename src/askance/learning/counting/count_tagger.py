@@ -187,8 +187,8 @@ class CountTagger(Estimator):
         """
         check_options(self)
         refuse_engine(engine, "the fit of a tagger")
-        told = opened(release, self.invalid)
-        return self._fit_checked(RegionRelease.of(told, sentences, self.tags, invalid=self.invalid), None)
+        checked = opened(release, self.invalid)
+        return self._fit_checked(RegionRelease.of(checked, sentences, self.tags, invalid=self.invalid), None)
 
     def _fit_checked(self, release: RegionRelease, validation: tuple[Sentences, Sentences] | None) -> Self:
         release = release.consistent(self.invalid)

@@ -16,7 +16,7 @@ from askance.learning.counting.chain_crf import ChainModel
 from askance.learning.counting.chain_features import ContextTable
 from askance.learning.counting.counted_regions import Corpus, Places, Regions
 from askance.learning.counting.node_model import NodeModel
-from askance.learning.counting.window_chains import Judgement, Windows, judge, token_scores
+from askance.learning.counting.window_chains import WindowLaws, Windows, token_scores, window_laws
 
 SHARE = 10  # one of so many annotated sentences is held out,
 _AT_LEAST = 30  # but so many, if these are no more than a quarter of all
@@ -29,12 +29,12 @@ _LEAST = 1e-30  # of a probability
 class Judged:
     """What a model that has not seen some windows says about them."""
 
-    judgement: Judgement
+    law: WindowLaws
     predicted: NDArray[np.int64]  # the likeliest tag of every token of the corpus, by the whole sentence
 
     def log_likelihood(self, some: Places) -> float:
         """Of the counts of some windows."""
-        return float(self.judgement.log_likelihood[some].sum())
+        return float(self.law.log_likelihood[some].sum())
 
 
 def dealt(regions: Regions, sentences: int, rng: np.random.Generator) -> NDArray[np.int64] | None:
@@ -67,10 +67,10 @@ def judged_by(model: NodeModel | ChainModel, corpus: Corpus, windows: Windows, s
     if isinstance(model, NodeModel):
         scores = node_scores(model, corpus)
         still = np.zeros((windows.regions.tags,) * 2, np.float32)
-        return Judged(judge(scores, still, windows, some), scores.argmax(axis=1))
+        return Judged(window_laws(scores, still, windows, some), scores.argmax(axis=1))
     table = ContextTable.of(corpus.vocabulary, model.features, model.own)
     scores = token_scores(corpus, table, model)
-    return Judged(judge(scores, model.transitions, windows, some), model.chances(corpus, table).argmax(axis=1))
+    return Judged(window_laws(scores, model.transitions, windows, some), model.chances(corpus, table).argmax(axis=1))
 
 
 def quality(judged: Judged, windows: Windows, some: Places) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def quality(judged: Judged, windows: Windows, some: Places) -> dict[str, Any]:
     inside = np.repeat(chosen, windows.ends - windows.begins)
     tokens = windows.tokens()[inside]
     predicted = judged.predicted[tokens]
-    laws = judged.judgement.laws[inside]
+    laws = judged.law.laws[inside]
     return {
         "windows": len(some),
         "tokens": len(tokens),

@@ -9,7 +9,7 @@ import numpy as np
 from askance.arrays import Singles
 from askance.learning.counting.chain_features import ContextTable, WordNames
 from askance.learning.counting.counted_regions import Corpus, Places
-from askance.learning.counting.window_chains import ChainLearner, Windows, judge
+from askance.learning.counting.window_chains import ChainLearner, Windows, window_laws
 
 # Chosen on the development files of the English and the Turkish treebank (docs/decisions/0011-counting.md).
 PASSES = 4  # of the chain over counts, averaged
@@ -42,12 +42,12 @@ class ChainCourse:
         ``scores`` are those of a node model, tokens x tags.
         """
         still = np.zeros((scores.shape[1],) * 2, np.float32)
-        laws = judge(scores, still, self._windows, some).laws
+        laws = window_laws(scores, still, self._windows, some).laws
         learner = ChainLearner(self._corpus, self._windows, self._table.own_words())
         learner.learn(self._rng.permutation(some), laws)
         for _ in range(_OWN_PASSES):
             learner.learn(self._rng.permutation(some))
-        return learner.judge(some).laws
+        return learner.window_laws(some).laws
 
     def begun(self, laws: Singles | None, some: Places) -> ChainLearner:
         """A chain that sees everything, after a first pass over laws of tags; without laws, over the counts."""

@@ -83,7 +83,7 @@ class TaggerFit:
         model = self._node(self.regions, self.how.passes, self.log) if chain is None else chain
         found = quality(judged[structure], self.windows, held) | self._compared(judged, held)
         counted = self.windows.region[held] >= 0
-        share, _ = miscount_odds(judged[structure].judgement.off[held][counted])
+        share, _ = miscount_odds(judged[structure].law.off[held][counted])
         return Fitted(model, structure, found, share)
 
     def tolerant(self, trusted: Flags) -> Fitted:
@@ -109,7 +109,7 @@ class TaggerFit:
         windows = self.windows
         joined = {name: _joined(both, parts, windows, many) for name, both in judged.items() if both}
         counted = np.flatnonzero(windows.region >= 0)
-        verdicts = {name: miscount_odds(found.judgement.off[counted]) for name, found in joined.items()}
+        verdicts = {name: miscount_odds(found.law.off[counted]) for name, found in joined.items()}
         right = np.ones(many, bool)
         for _, odds in verdicts.values():  # compared on windows that neither of them suspects
             right[counted[odds > SUSPECT]] = False
@@ -126,7 +126,7 @@ class TaggerFit:
                 chosen(self.regions, by_region <= SUSPECT), self.how.passes, self.log
             )
         else:
-            learner = self.course.begun(joined["chain"].judgement.laws, left)
+            learner = self.course.begun(joined["chain"].law.laws, left)
             for _ in range(self.how.passes or default_passes(many)):
                 self._go_on(learner, left)
             model = learner.model()
@@ -175,7 +175,7 @@ class TaggerFit:
 
 def _joined(both: list[Judged], parts: list[Places], windows: Windows, many: int) -> Judged:
     """Put together what two models say, each about the windows that it has not seen."""
-    first, second = (judged.judgement for judged in both)
+    first, second = (judged.law for judged in both)
     mine = np.zeros(many, bool)
     mine[parts[0]] = True
     tokens = np.repeat(mine, windows.ends - windows.begins)

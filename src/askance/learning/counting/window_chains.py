@@ -75,15 +75,15 @@ class Windows:
         (array([2, 0]), array([4, 2]), array([ 0, -1]))
         """
         entries = np.diff(regions.offsets)
-        told = (regions.width == 1) & (entries == 1)
+        single = (regions.width == 1) & (entries == 1)
         if trusted is not None:
-            told &= trusted
+            single &= trusted
         first = corpus.starts[regions.sentence] + regions.start
         known = np.full(len(corpus.words), -1, np.int32)
-        known[first[told]] = regions.tag[regions.offsets[:-1][told]]
-        runs, counted = Runs.of(corpus, known), np.flatnonzero(~told)
+        known[first[single]] = regions.tag[regions.offsets[:-1][single]]
+        runs, counted = Runs.of(corpus, known), np.flatnonzero(~single)
         sentence, blank = regions.sentence[counted], np.zeros(len(runs.begins), np.int64)
-        ends, kept = np.cumsum(entries[counted]), np.repeat(~told, entries)
+        ends, kept = np.cumsum(entries[counted]), np.repeat(~single, entries)
         return cls(
             np.concatenate([first[counted], runs.begins]),
             np.concatenate([first[counted] + regions.width[counted], runs.ends]),
@@ -121,7 +121,7 @@ class Windows:
 
 
 @dataclass(frozen=True, eq=False)
-class Judgement:
+class WindowLaws:
     """What a chain thinks of windows: laws of the tags of their tokens, log P(counts), and how far counts seem off."""
 
     laws: Singles
@@ -147,16 +147,16 @@ class ChainLearner:
 
         With ``average`` the weights at the end of the pass are averaged into the model.
         """
-        told = self._windows
+        windows = self._windows
         wanted = np.empty((0, 0), np.float32) if laws is None else laws
         value, impossible = window_pass(
-            order, told.begins, told.ends, told.lows, told.highs, told.offsets, told.tag, told.count, told.subset,
-            told.regions.asked, told.known, wanted, told.places, self._corpus.words, REACH, self._table.indptr,
-            self._table.indices, self._weights, self._sums, self._transitions, self._transition_sums,
-            np.float32(RATE), LARGEST_TABLE, CERTAIN,
+            order, windows.begins, windows.ends, windows.lows, windows.highs, windows.offsets, windows.tag,
+            windows.count, windows.subset, windows.regions.asked, windows.known, wanted, windows.places,
+            self._corpus.words, REACH, self._table.indptr, self._table.indices, self._weights, self._sums,
+            self._transitions, self._transition_sums, np.float32(RATE), LARGEST_TABLE, CERTAIN,
         )  # fmt: skip
         if impossible >= 0:
-            raise impossible_counts(told.regions, int(told.region[impossible]))
+            raise impossible_counts(windows.regions, int(windows.region[impossible]))
         if average:
             self._averaged += 1
             share = np.float32(1 / self._averaged)
@@ -172,10 +172,10 @@ class ChainLearner:
         weights, transitions = self._mean if self._averaged else (self._weights.copy(), self._transitions.copy())
         return ChainModel(self._table.names, weights, transitions, self._own)
 
-    def judge(self, some: Places | None = None) -> Judgement:
+    def window_laws(self, some: Places | None = None) -> WindowLaws:
         """Judge windows, all or some, by the chain so far."""
         model = self.model()
-        return judge(token_scores(self._corpus, self._table, model), model.transitions, self._windows, some)
+        return window_laws(token_scores(self._corpus, self._table, model), model.transitions, self._windows, some)
 
 
 def token_scores(corpus: Corpus, table: ContextTable, model: ChainModel) -> Singles:
@@ -185,7 +185,7 @@ def token_scores(corpus: Corpus, table: ContextTable, model: ChainModel) -> Sing
     return scores
 
 
-def judge(scores: Singles, transitions: Singles, windows: Windows, some: Places | None = None) -> Judgement:
+def window_laws(scores: Singles, transitions: Singles, windows: Windows, some: Places | None = None) -> WindowLaws:
     """Judge windows by scores of tokens and transitions; a node model's scores are logarithms, and transitions zero.
 
     The answer has rows for all windows; where only ``some`` were judged, those of the others are empty.
@@ -198,4 +198,4 @@ def judge(scores: Singles, transitions: Singles, windows: Windows, some: Places 
         windows.count, windows.subset, windows.regions.asked, windows.known, scores, transitions, LARGEST_TABLE,
         CERTAIN, places, laws, log_likelihood, off,
     )  # fmt: skip
-    return Judgement(laws, log_likelihood, off)
+    return WindowLaws(laws, log_likelihood, off)

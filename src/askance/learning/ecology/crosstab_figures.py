@@ -20,11 +20,11 @@ def crosstab_figure(
     rows: Sequence[Any], columns: Sequence[Any], shares: Floats, low: Floats, high: Floats, percent: str
 ) -> ReportFigure:
     """Return the figure of the shares of each row, with intervals."""
-    told = [f"{rows[r]} to {columns[shares[r].argmax()]} {shares[r].max():.0%}" for r in _largest(shares)]
+    sentences = [f"{rows[r]} to {columns[shares[r].argmax()]} {shares[r].max():.0%}" for r in _largest(shares)]
     title = f"Of each row, the share that chose each column, with {percent} intervals."
     draw = partial(_draw_table, rows=rows, columns=columns, shares=shares, low=low, high=high)
     width = min(2.2 + 0.85 * len(columns), 14.0)
-    return ReportFigure(title, f"{title} {'; '.join(told)}.", draw, (max(width, 5.2), 1.4 + 0.42 * len(rows)))
+    return ReportFigure(title, f"{title} {'; '.join(sentences)}.", draw, (max(width, 5.2), 1.4 + 0.42 * len(rows)))
 
 
 def explained_figure(columns: Sequence[Any], given: Floats, expected: Floats, sizes: Floats) -> ReportFigure:
@@ -33,9 +33,11 @@ def explained_figure(columns: Sequence[Any], given: Floats, expected: Floats, si
     weight = sizes / sizes.sum()
     about = given - weight @ given
     left = 1 - (weight @ (given - expected) ** 2) / np.maximum(weight @ about**2, 1e-300)
-    told = "; ".join(f"{name}: {max(part, 0):.0%} of the variance" for name, part in zip(columns, left, strict=False))
+    sentences = "; ".join(
+        f"{name}: {max(part, 0):.0%} of the variance" for name, part in zip(columns, left, strict=False)
+    )
     draw = partial(_draw_explained, given=given, expected=expected, sizes=sizes)
-    return ReportFigure(title, f"{title} {told}.", draw, (5.2, 4.0))
+    return ReportFigure(title, f"{title} {sentences}.", draw, (5.2, 4.0))
 
 
 def _largest(shares: Floats) -> list[int]:

@@ -55,8 +55,8 @@ def read_margins(
 
     Examples
     --------
-    >>> told = read_margins({"a": [3, 4], "b": [5, 5]}, {"b": [9, 1], "a": [2, 5]}, None, None, "refuse")
-    >>> told.columns
+    >>> read = read_margins({"a": [3, 4], "b": [5, 5]}, {"b": [9, 1], "a": [2, 5]}, None, None, "refuse")
+    >>> read.columns
     array([[2., 5.],
            [9., 1.]])
     """

@@ -84,13 +84,13 @@ def fit_tables(shares: UnitShares, rng: np.random.Generator) -> TableFit:
         known = found.x
         values.append(float(found.fun))
         converged &= found.status == 0
-        told, given = model.information(found.x)
+        observed, given = model.information(found.x)
         if spread:
-            effective = float(np.trace(np.linalg.solve(told + given + _RIDGE * np.eye(len(told)), told)))
+            effective = float(np.trace(np.linalg.solve(observed + given + _RIDGE * np.eye(len(observed)), observed)))
         here = model.at(found.x)
         agreement = here.agreement
         means.append((shares.x[:, None, :] @ here.beta)[:, 0])
-        parts.append(_drawn(model, found.x, told + given, rng))
+        parts.append(_drawn(model, found.x, observed + given, rng))
     sizes = shares.sizes[:, None, None]
     mean = np.mean([part[1] for part in parts], axis=0)
     square = np.mean([part[2] for part in parts], axis=0)

@@ -209,7 +209,7 @@ class TableLikelihood:
         scaled = root.transpose(0, 2, 1)[:, None] @ moved[:, :, :-1]
         design = scaled[:, :, None] * terms[:, None, :, None, None]
         rows = design.transpose(0, 3, 1, 2, 4).reshape(-1, shape.slopes)
-        told = rows.T @ rows
+        observed = rows.T @ rows
         prior = np.zeros((shape.rows, shape.terms, shape.columns))
         if shape.terms > 1:
             prior[:, 1:] = 1 / self.spread**2
@@ -219,7 +219,7 @@ class TableLikelihood:
         for r, shares in enumerate(_softmax(first)):
             block = slice(r * shape.terms * shape.columns, r * shape.terms * shape.columns + shape.columns)
             given[block, block] += people * (np.diag(shares) - np.outer(shares, shares))
-        return told, given
+        return observed, given
 
 
 def choice_covariance(a: Floats, beta: Floats) -> Floats:

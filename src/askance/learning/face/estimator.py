@@ -12,6 +12,7 @@
 """
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from askance.learning.face.figures import drawn, intervals_figure
 from askance.learning.face.saving import JsonModel
 from askance.reports.estimator_html import estimator_page
 from askance.reports.estimator_report import EstimatorReport, ReportFigure
-from askance.reports.summary import Summary
+from askance.reports.summary import Summary, summarise
 
 
 class Estimator(JsonModel, BaseEstimator):  # type: ignore[misc]
@@ -36,6 +37,10 @@ class Estimator(JsonModel, BaseEstimator):  # type: ignore[misc]
 
     # None only in a model that an earlier version saved without it.
     guarantee_: Guarantee | None
+    # Of estimators with a table of parameters.
+    parameter_names_: tuple[str, ...]
+    parameters_: Floats
+    notes_: tuple[str, ...]
 
     @property
     def privacy_statement_(self) -> str:
@@ -48,6 +53,14 @@ class Estimator(JsonModel, BaseEstimator):  # type: ignore[misc]
     def summary(self, level: float = 0.95) -> Summary:
         """Return what was learned as a table, with its privacy."""
         raise NotImplementedError
+
+    def _wald_summary(self, title: str, level: float, facts: Iterable[tuple[str, str]]) -> Summary:
+        """Return the table of ``parameters_``, without errors where there is no ``covariance_``."""
+        covariance: Floats | None = getattr(self, "covariance_", None)
+        if covariance is None:
+            covariance = without_errors(self.parameters_)
+        names, notes, privacy = self.parameter_names_, self.notes_, self.privacy_statement_
+        return summarise(title, names, self.parameters_, covariance, level, tuple(facts), notes, privacy)
 
     def conf_int(self, level: float = 0.95) -> Any:
         """Return the ends of the intervals of all estimates as a data frame."""

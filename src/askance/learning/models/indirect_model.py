@@ -43,7 +43,7 @@ from askance.learning.models.state_fit import StateProblem, fit_states
 from askance.learning.models.token_features import TokenTable, token_table
 from askance.learning.models.user_problem import FamilyProblem, FeatureProblem, stacked_features
 from askance.releases.release import Release
-from askance.reports.summary import Summary, summarise
+from askance.reports.summary import Summary
 from askance.statistics.base import Records
 from askance.statistics.frequencies import ReportFrequencies
 
@@ -285,12 +285,14 @@ class IndirectModel(ReleaseRegression):
 
     def _classes(self, family: Any, channel: Any) -> Any:
         own = getattr(family, "classes", None)
-        told = getattr(channel, "classes", None)
-        if own is not None and told is not None and tuple(own) != tuple(told):
-            raise InvalidInput(f"a family of {listed(tuple(own))}", f"the channel's classes, {listed(tuple(told))}")
-        if own is None and told is None:
+        channel_classes = getattr(channel, "classes", None)
+        if own is not None and channel_classes is not None and tuple(own) != tuple(channel_classes):
+            raise InvalidInput(
+                f"a family of {listed(tuple(own))}", f"the channel's classes, {listed(tuple(channel_classes))}"
+            )
+        if own is None and channel_classes is None:
             raise InvalidInput("neither a family nor a channel that names the classes", "States(..., classes=[...])")
-        return own if told is None else told
+        return own if channel_classes is None else channel_classes
 
     def _truths(self, family: States, channel: Any) -> tuple[Floats, Any]:
         """The features of the truths, and their labels."""
@@ -414,16 +416,7 @@ class IndirectModel(ReleaseRegression):
         title = f"Parameters of {what}, from hidden {'sequences' if chain else 'answers'}"
         if self.covariance_ is None or len(self.parameters_) > _MOST_ROWS:
             return Summary(title, level=level, facts=tuple(facts), notes=self.notes_, privacy=self.privacy_statement_)
-        return summarise(
-            title,
-            self.parameter_names_,
-            self.parameters_,
-            self.covariance_,
-            level,
-            tuple(facts),
-            self.notes_,
-            self.privacy_statement_,
-        )
+        return self._wald_summary(title, level, facts)
 
 
 def _no_weights(sample_weight: Any) -> None:

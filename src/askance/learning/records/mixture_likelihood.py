@@ -240,8 +240,8 @@ class MixtureLikelihood(LogitObjective):
         """Of each true class given a feature report, R x C."""
         found = []
         for row in np.eye(self.classes):
-            told = replace(self, label_likelihood=np.tile(row, (len(self.counts), 1)))
-            found.append(told.label_chances(self._free(theta)).mixed)
+            one_label = replace(self, label_likelihood=np.tile(row, (len(self.counts), 1)))
+            found.append(one_label.label_chances(self._free(theta)).mixed)
             if self.classes == 2:
                 return np.column_stack([found[0], 1 - found[0]])
         return np.column_stack(found)

@@ -16,7 +16,6 @@ from askance.engines.base import Engine, running
 from askance.engines.local.engine import LocalEngine
 from askance.errors import AskanceWarning, InvalidInput
 from askance.learning.face.classes import class_array
-from askance.learning.face.estimator import without_errors
 from askance.learning.face.figures import intervals_figure
 from askance.learning.face.linear_classifier import LinearClassifier
 from askance.learning.face.linear_parameters import feature_names, parameter_names
@@ -35,7 +34,7 @@ from askance.releases.mean_operator import MeanOperator
 from askance.releases.mean_operator_release import MeanOperatorRelease
 from askance.releases.reading import open_release
 from askance.reports.estimator_report import ReportFigure
-from askance.reports.summary import Summary, summarise
+from askance.reports.summary import Summary
 
 
 class MeanOperatorClassifier(LinearClassifier):
@@ -305,17 +304,7 @@ class MeanOperatorClassifier(LinearClassifier):
         if len(labels) > 2:
             against = "against the rest" if self._sets_each_against_the_rest else f"against {labels[0]!r}"
             title = f"Scores {against} by a linear model of the mean operator"
-        covariance = without_errors(self.parameters_) if self.covariance_ is None else self.covariance_
-        return summarise(
-            title,
-            self.parameter_names_,
-            self.parameters_,
-            covariance,
-            level,
-            facts,
-            self.notes_,
-            self.privacy_statement_,
-        )
+        return self._wald_summary(title, level, facts)
 
     def figures(self) -> tuple[ReportFigure, ...]:
         """Return two figures: the coefficients with their intervals, and the loss with its two parts."""

@@ -23,13 +23,8 @@ def fit_release_of_shape(
     ----------
     problem : MeanOperatorProblem
         With a loss other than the logistic one, a ridge or a regulariser of its own only the plain fit can do it.
-    X : array, n x d
-        Features as they are.
-    operator : MeanOperator
-        Of their shaped rows.
-    shape : LabelShape
-    intercept : bool
-    engine : engine
+    X, operator, shape, intercept, engine
+        As for :func:`fit_shaped`.
     """
     check_width(operator, shape, intercept)
     of_total = problem.loss.softmax and problem.ridge is None and problem.regulariser is None

@@ -89,7 +89,7 @@ class AuditedFields(ABC):
         """Return the truths of some attributes, where there are any."""
         raise NotImplementedError
 
-    def told(self, reports: Any) -> Floats:
+    def reported(self, reports: Any) -> Floats:
         """Return the attributes as they were reported, where there are any."""
         raise NotImplementedError
 
@@ -167,15 +167,15 @@ class _Attributes(AuditedFields):
     def rows_of(self, truths: Truths, columns: NDArray[np.intp]) -> Floats:
         return self._table[truths, columns]
 
-    def told(self, reports: Any) -> Floats:
+    def reported(self, reports: Any) -> Floats:
         return np.asarray(reports, dtype=float).reshape(-1, self.channel.width)
 
     def asked(self, truths: Truths) -> tuple[Any, ...]:
         return (self.rows(truths),)
 
     def values(self, reports: Any, truths: Truths) -> Floats:
-        told = self.told(reports)
-        return np.where(self._finite, told, told - self.rows(truths))
+        reported = self.reported(reports)
+        return np.where(self._finite, reported, reported - self.rows(truths))
 
     def surprise(self, values: Floats, truths: Truths) -> Floats | None:
         if not self._finite.any():
@@ -206,8 +206,8 @@ class _Records(AuditedFields):
     def rows_of(self, truths: Truths, columns: NDArray[np.intp]) -> Floats:
         return self._features.rows_of(truths, columns)
 
-    def told(self, reports: Any) -> Floats:
-        return self._features.told(reports[0])
+    def reported(self, reports: Any) -> Floats:
+        return self._features.reported(reports[0])
 
     def asked(self, truths: Truths) -> tuple[Any, ...]:
         features, label = self._split(truths)

@@ -20,7 +20,7 @@ class MatchedRows:
 
     Parameters
     ----------
-    told : Arrow table
+    released : Arrow table
         The release.
     truths : mapping from questions to what their reports were drawn for
     ordered : bool
@@ -31,7 +31,7 @@ class MatchedRows:
         How rows were matched, in words.
     """
 
-    told: pa.Table
+    released: pa.Table
     truths: dict[str, Any]
     ordered: bool
     by_identifier: bool
@@ -72,24 +72,24 @@ def match_rows(release: Release, data: Any, id_column: str | None, shuffled: boo
         )
     if not table.num_rows:
         raise InvalidInput("a release without rows", "at least one")
-    told = release.to_table()
+    released = release.to_table()
     if id_column is not None:
-        table = table.take(_places(told.column(id_column), table.column(id_column), id_column))
+        table = table.take(_places(released.column(id_column), table.column(id_column), id_column))
     truths, public, faults = Privatizer(header).truths(table)
     refuse(faults, name)
-    same = _same(told.select(public.column_names), public)
-    if not same and (id_column is not None or not _same_in_some_order(told, public)):
+    same = _same(released.select(public.column_names), public)
+    if not same and (id_column is not None or not _same_in_some_order(released, public)):
         raise InvalidInput(
             f"the public columns {', '.join(public.column_names)} of {name} are not those of the release",
             "the data that the release was made of",
         )
     if id_column is not None:
-        return MatchedRows(told, truths, True, True, f"Rows are matched by the identifier {id_column!r}.")
+        return MatchedRows(released, truths, True, True, f"Rows are matched by the identifier {id_column!r}.")
     if shuffled or not same:
         why = "the release is said to be shuffled" if shuffled else "the public columns agree in another order only"
-        return MatchedRows(told, truths, False, False, f"Rows are not matched: {why}. Only totals are compared.")
+        return MatchedRows(released, truths, False, False, f"Rows are not matched: {why}. Only totals are compared.")
     agree = f"; {', '.join(public.column_names)} agree in every row" if public.column_names else ""
-    return MatchedRows(told, truths, True, False, f"Rows are matched by their order{agree}.")
+    return MatchedRows(released, truths, True, False, f"Rows are matched by their order{agree}.")
 
 
 def _truth_table(data: Any, wanted: list[str]) -> tuple[pa.Table, str]:
@@ -104,9 +104,9 @@ def _truth_table(data: Any, wanted: list[str]) -> tuple[pa.Table, str]:
     return opened.read(wanted), str(data)
 
 
-def _places(told: pa.ChunkedArray, given: pa.ChunkedArray, column: str) -> pa.Array:
+def _places(released: pa.ChunkedArray, given: pa.ChunkedArray, column: str) -> pa.Array:
     """Return where each person of the release is in the data."""
-    mine, theirs = id_texts(told), id_texts(given)
+    mine, theirs = id_texts(released), id_texts(given)
     for what, texts in (("the release", mine), ("the data", theirs)):
         if len(pc.unique(texts)) != len(texts):
             raise InvalidInput(f"a person who is twice in {what}, by {column!r}", "one row for each person")
@@ -124,6 +124,6 @@ def _same(one: pa.Table, other: pa.Table) -> bool:
     )
 
 
-def _same_in_some_order(told: pa.Table, public: pa.Table) -> bool:
+def _same_in_some_order(released: pa.Table, public: pa.Table) -> bool:
     keys = [(name, "ascending") for name in public.column_names]
-    return _same(told.select(public.column_names).sort_by(keys), public.sort_by(keys))
+    return _same(released.select(public.column_names).sort_by(keys), public.sort_by(keys))

@@ -45,13 +45,13 @@ def audit_tails(fields: AuditedFields, draws: int | None, error_rate: float) -> 
     if all(law.is_finite or not law.hides for law in features.laws):
         return None
     truths = fields.truths(rows, rng)
-    told = fields.told(fields.reports(truths))
+    reported = fields.reported(fields.reports(truths))
     found: list[Finding] = []
     seen = 0
     for law, columns in features.groups:
         if isinstance(law, NoiseCoordinate) and law.hides:
             truth = fields.rows_of(truths[:, columns], columns)
-            found += _noise_findings(law, columns, told[:, columns], truth, truths[:, columns], rng)
+            found += _noise_findings(law, columns, reported[:, columns], truth, truths[:, columns], rng)
             seen = max(seen, rows * len(columns))
     note = f"Noise that is cut off at tails of {14 / seen:.2g} or more would have been noticed." if seen else ""
     return AuditQuestion.of("tails", _ASKS, found, error_rate, note)
@@ -60,12 +60,12 @@ def audit_tails(fields: AuditedFields, draws: int | None, error_rate: float) -> 
 def _noise_findings(
     law: NoiseCoordinate,
     columns: NDArray[np.intp],
-    told: Floats,
+    reported: Floats,
     truth: Floats,
     which: Truths,
     rng: np.random.Generator,
 ) -> Iterator[Finding]:
-    below, above, found = noise_uniforms(law, told, truth, rng)
+    below, above, found = noise_uniforms(law, reported, truth, rng)
     yield from found
     names = [f"attribute {column + 1}" for column in columns]
     yield from uniform_findings(below, above, "the noise", names)
@@ -76,16 +76,16 @@ def _noise_findings(
 
 
 def noise_uniforms(
-    law: NoiseCoordinate, told: Floats, truth: Floats, rng: np.random.Generator
+    law: NoiseCoordinate, reported: Floats, truth: Floats, rng: np.random.Generator
 ) -> tuple[Floats, Floats, list[Finding]]:
     """Turn noise into uniform numbers by its declared law; return them, 1 minus them, and what the grid shows."""
-    half, noise, found = 0.0, told - truth, list[Finding]()
+    half, noise, found = 0.0, reported - truth, list[Finding]()
     if law.steps and law.range is not None and law.bounds is not None:
         low, step = law.bounds[0], float(law.range) / law.steps
-        whole = np.rint((told - low) / step)
-        beside = int((low + whole * step != told).sum())
+        whole = np.rint((reported - low) / step)
+        beside = int((low + whole * step != reported).sum())
         if beside:
-            what = f"{beside} of {told.size} reports are not on the public grid: noise in floating point"
+            what = f"{beside} of {reported.size} reports are not on the public grid: noise in floating point"
             found.append(Finding(what, 0.0))
         steps = whole - np.clip(np.rint((truth - low) / step), 0, law.steps)
         half, noise = step / 2, steps * step

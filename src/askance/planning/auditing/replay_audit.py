@@ -174,9 +174,9 @@ def leak_seen(matrix: Floats, draws: int, level: float) -> float:
     from scipy.special import ndtri
 
     each = draws / matrix.shape[1]
-    told = matrix[
+    truthful = matrix[
         np.argmax(matrix / matrix.sum(axis=1, keepdims=True).clip(min=1e-300), axis=0), range(matrix.shape[1])
     ]
     away = float(-ndtri(level / matrix.size / 2) + ndtri(_POWER))
-    shares = away * np.sqrt(told / np.maximum(1 - told, 1e-300) / each)
+    shares = away * np.sqrt(truthful / np.maximum(1 - truthful, 1e-300) / each)
     return float(min(1.0, shares.max()))

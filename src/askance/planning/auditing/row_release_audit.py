@@ -133,7 +133,7 @@ def audit_rows(
     matched = match_rows(release, data, id_column, shuffled)
     asked = [_asked(release, matched, question.name) for question in release.header.questions]
     how, ordered = matched.how, matched.ordered
-    rows = matched.told.num_rows
+    rows = matched.released.num_rows
     questions: list[AuditQuestion] = []
     if ordered:
         if rows > _MOST_ROWS:
@@ -159,9 +159,9 @@ def audit_rows(
 
 def _asked(release: Release, matched: MatchedRows, name: str) -> _Asked:
     question = release.question(name)
-    design = () if question.design_column is None else (matched.told.column(question.design_column),)
+    design = () if question.design_column is None else (matched.released.column(question.design_column),)
     channel: Any = getattr(question.channel, "as_asked", question.channel)
-    return _Asked(name, channel, matched.truths[name], channel.encode_reports(matched.told.column(name), *design))
+    return _Asked(name, channel, matched.truths[name], channel.encode_reports(matched.released.column(name), *design))
 
 
 def _first(one: _Asked, rows: int) -> _Asked:
@@ -170,20 +170,20 @@ def _first(one: _Asked, rows: int) -> _Asked:
 
 
 def _questions(asked: list[_Asked], rate: float, rng: np.random.Generator) -> list[AuditQuestion]:
-    told = {one.name: told_rows(one.channel, one.truth, one.reports, rng) for one in asked}
+    by_question = {one.name: told_rows(one.channel, one.truth, one.reports, rng) for one in asked}
     by_kind: dict[str, list[Finding]] = {name: [] for name in ROW_SHARES}
-    for name, rows in told.items():
+    for name, rows in by_question.items():
         by_kind["law"] += _named(name, rows.law)
         by_kind["leaks"] += _named(name, rows.leaks)
         if rows.names:
             near = _some_rows(rows)
             found = between_rows(near, [Signs(order) for order in near.orders], near.truths, rng)
             by_kind["neighbouring rows"] += _named(name, found)
-    together = _together(told)
+    together = _together(by_question)
     if len(together.names) > 1:
         found = between_fields(together, [Signs(order) for order in together.orders], together.truths)
         by_kind["answers of one person"] += found
-    notes = {"leaks": _leak_note(told, by_kind["leaks"], rate)}
+    notes = {"leaks": _leak_note(by_question, by_kind["leaks"], rate)}
     return [
         AuditQuestion.judged(name, _ASKS[name], found, rate, ROW_SHARES[name], notes.get(name, ""))
         for name, found in by_kind.items()
@@ -201,12 +201,12 @@ def _some_rows(rows: ToldRows) -> ToldRows:
     return replace(rows, truths=rows.truths[:many], orders=[order[:many] for order in rows.orders])
 
 
-def _together(told: dict[str, ToldRows]) -> ToldRows:
+def _together(by_question: dict[str, ToldRows]) -> ToldRows:
     """Everything that is told about a person, beside each other; of fields that depend by design, the last one."""
     names: list[str] = []
     truths, parts, counts = [], list[int](), list[int]()
     orders: tuple[list[Any], list[Any]] = ([], [])
-    for question, rows in told.items():
+    for question, rows in by_question.items():
         for field in range(len(rows.names)) if rows.independent else [len(rows.names) - 1]:
             names.append(f"{question} ({rows.names[field]})")
             parts.append(len(parts))
@@ -224,16 +224,16 @@ def _together(told: dict[str, ToldRows]) -> ToldRows:
         orders=stacked,
         law=[],
         leaks=[],
-        told=(np.zeros(0), np.zeros(0)),
+        truthful=(np.zeros(0), np.zeros(0)),
     )
 
 
-def _leak_note(told: dict[str, ToldRows], found: list[Finding], rate: float) -> str:
+def _leak_note(by_question: dict[str, ToldRows], found: list[Finding], rate: float) -> str:
     """Say which share of people could be told without being noticed, question by question."""
     level = rate * ROW_SHARES["leaks"] / max(1, len(found))
     said = []
-    for name, rows in told.items():
-        chances, each = rows.told
+    for name, rows in by_question.items():
+        chances, each = rows.truthful
         hidden = float((1 - chances) @ each)
         if hidden > 0:
             away = np.sqrt(-2 * np.log(level)) + _SEEN

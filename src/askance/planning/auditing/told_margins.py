@@ -43,15 +43,15 @@ def _(channel: Any, truth: Any, reports: NDArray[Any], rng: np.random.Generator)
 def _(channel: FeatureChannel, truth: Any, reports: NDArray[Any], rng: np.random.Generator) -> list[Finding]:
     found = []
     for j, law in enumerate(channel.laws):
-        name, told = f"attribute {j + 1}", reports[:, j]
+        name, reported = f"attribute {j + 1}", reports[:, j]
         if law.is_finite:
-            codes = told if channel.is_finite else np.searchsorted(law.values.astype(float), told)
+            codes = reported if channel.is_finite else np.searchsorted(law.values.astype(float), reported)
             table = ReportTable.of_states(law, name)
             found.append(_counted(table, truth[:, j].astype(np.int64), codes.astype(np.int64), f"{name}: "))
         elif law.hides:
-            found.append(_binned(law, truth[:, j], told, name, rng))
+            found.append(_binned(law, truth[:, j], reported, name, rng))
         else:
-            same = np.array_equal(np.sort(told), np.sort(truth[:, j]))
+            same = np.array_equal(np.sort(reported), np.sort(truth[:, j]))
             found.append(Finding(f"{name} is not told as it is", float(same)))
     return found
 
@@ -83,7 +83,7 @@ def _counted(table: ReportTable, group: NDArray[np.int64], codes: NDArray[np.int
     return most_striking(p_values, name)
 
 
-def _binned(law: NoiseCoordinate, truth: Floats, told: Floats, name: str, rng: np.random.Generator) -> Finding:
+def _binned(law: NoiseCoordinate, truth: Floats, reported: Floats, name: str, rng: np.random.Generator) -> Finding:
     """Count reports with noise in bins, whose ends are chosen by a simulation: the reports have no part in it."""
     simulated = law.draw(truth, GeneratorBits(rng))
     edges = np.quantile(simulated, np.arange(1, _BINS) / _BINS)
@@ -93,7 +93,7 @@ def _binned(law: NoiseCoordinate, truth: Floats, told: Floats, name: str, rng: n
         truth = low + np.rint((truth - low) / step) * step
     values, each = np.unique(truth, return_counts=True)
     below = np.column_stack([np.zeros(len(values)), law.distribution(edges - values[:, None]), np.ones(len(values))])
-    came = np.bincount(np.searchsorted(edges, told), minlength=_BINS)
+    came = np.bincount(np.searchsorted(edges, reported), minlength=_BINS)
     chances = np.clip(np.diff(below, axis=1), 0.0, 1.0)
     p_values = np.array([count_p_value(int(came[b]), chances[:, b], each.astype(float)) for b in range(_BINS)])
     return most_striking(p_values, lambda b: f"the reports on {name} are in bin {b + 1} of {_BINS} {came[b]:,} times")

@@ -49,7 +49,7 @@ class ToldRows:
     orders : list of arrays, rows x fields
         Uniform numbers: by the reports as they are, and, for tables, with the likeliest first.
     law, leaks : list of Finding
-    told : pair of arrays
+    truthful : pair of arrays
         The chances with which people are told as they are, and how many have each; empty where that does not happen.
     """
 
@@ -61,7 +61,7 @@ class ToldRows:
     orders: list[Floats]
     law: list[Finding]
     leaks: list[Finding]
-    told: tuple[Floats, Floats]
+    truthful: tuple[Floats, Floats]
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +141,7 @@ class ReportTable:
             found.append(np.clip(ends[group, codes] - back[number] * chance, 0.0, 1.0))
         return found[0], found[1]
 
-    def told(self, group: Truths, codes: NDArray[np.int64]) -> tuple[int, Floats, Floats]:
+    def truthful(self, group: Truths, codes: NDArray[np.int64]) -> tuple[int, Floats, Floats]:
         """Return how many were told as they are, the chances of that, and how many have each; sure ones left out."""
         each = np.bincount(group, minlength=len(self.chances)).astype(float)
         chances = self.chances[np.arange(len(self.chances)), self.telling]
@@ -181,7 +181,7 @@ def told_rows(channel: Any, truth: Any, reports: NDArray[Any], rng: np.random.Ge
 @told_rows.register(DesignPerRow)
 def _(channel: Any, truth: Any, reports: NDArray[Any], rng: np.random.Generator) -> ToldRows:
     table, group, codes = ReportTable.of_choices(channel), choice_codes(channel, truth), reports.astype(np.int64)
-    hits, chances, each = table.told(group, codes)
+    hits, chances, each = table.truthful(group, codes)
     return ToldRows(
         names=["the report"],
         counts=np.array([len(table.chances)]),
@@ -191,7 +191,7 @@ def _(channel: Any, truth: Any, reports: NDArray[Any], rng: np.random.Generator)
         orders=[column[:, None] for column in table.uniforms(group, codes, rng)],
         law=[table.cells(group, codes)],
         leaks=[told_finding(hits, chances, each)],
-        told=(chances, each),
+        truthful=(chances, each),
     )
 
 
@@ -208,7 +208,7 @@ def _(channel: FeatureChannel, truth: Any, reports: NDArray[Any], rng: np.random
             group, table = truth[:, j].astype(np.int64), ReportTable.of_states(law, name)
             cells.append(table.cells(group, codes))
             both = table.uniforms(group, codes, rng)
-            said = table.told(group, codes)
+            said = table.truthful(group, codes)
             hits, chances, each = hits + said[0], np.append(chances, said[1]), np.append(each, said[2])
             truths.append(group)
         elif not law.hides:
