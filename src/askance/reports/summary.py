@@ -11,6 +11,7 @@ from askance.arrays import Floats
 from askance.errors import InvalidInput
 from askance.printing import one_line
 from askance.reports.html_table import html_table
+from askance.reports.markup_tables import latex_table, markdown_table
 from askance.reports.number_format import decimals_for, limit, number, p_value
 from askance.reports.text_table import aligned
 
@@ -115,6 +116,18 @@ class Summary:
     def heads(self) -> list[str]:
         """Return the heads of :meth:`cells`."""
         return ["", "estimate", "std. error", "z", "p", f"{self.percent} from", "to"]
+
+    def to_markdown(self) -> str:
+        """Return the table, and what must be read beside it, as Markdown."""
+        beside = [*(f"**Alert**: {a}" for a in self.alerts), *(f"{name}: {text}" for name, text in self.all_facts)]
+        lines = [f"**{self.title}**", *([markdown_table(self.heads(), self.cells())] if self.names else [])]
+        return "\n\n".join([*lines, *beside, *(f"Note: {note}" for note in self.notes)])
+
+    def to_latex(self) -> str:
+        """Return the table as LaTeX (package booktabs); facts, privacy and notes are comments above it."""
+        beside = [*self.alerts, *(f"{name}: {text}" for name, text in self.all_facts), *self.notes]
+        comments = [f"% {one_line(line)}" for line in beside]
+        return "\n".join([*comments, latex_table(self.heads(), self.cells(), self.title)])
 
     def __str__(self) -> str:
         table = aligned(self.heads(), self.cells()) if self.names else []

@@ -37,10 +37,12 @@ from askance.learning.answers.unknown_estimators import (
     regression_summary,
 )
 from askance.learning.answers.unknown_features import checked_unknowns, chosen_columns, joined_reader
+from askance.learning.answers.unknown_numbers import UnknownNumbers
 from askance.learning.answers.unknown_samples import UnknownSample
 from askance.learning.face.base_learner import check_base_learner, learner_name
 from askance.learning.face.classes import class_array
 from askance.learning.face.hidden_truth import Estimate
+from askance.learning.face.likelihood_results import LikelihoodResults
 from askance.learning.face.linear_classifier import LinearClassifier
 from askance.learning.face.release_records import records_of, refuse_other_channel
 from askance.learning.face.release_regression import RegressionTerms, ReleaseRegression
@@ -55,7 +57,7 @@ from askance.statistics.base import Records
 from askance.statistics.frequencies import ReportCounts, counted
 
 
-class IndirectClassifier(ReleaseRegression, LinearClassifier):
+class IndirectClassifier(ReleaseRegression, LikelihoodResults, LinearClassifier):
     """Logistic or softmax regression from reports instead of labels.
 
     Parameters
@@ -255,6 +257,7 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
         replicates: Replicates | None = None,
     ) -> Self:
         forget_unknowns(self)
+        self.weighted_ = weighted
         drawn = sample if replicates is None else replicates
         if sample is not None and replicates is not None:
             raise InvalidInput("replicate weights, and strata, clusters or fpc", "one of them")
@@ -425,6 +428,28 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
         check_is_fitted(self, "classes_")
         return channel_at_estimate(self)
 
+    @property
+    def n_parameters_(self) -> int:
+        found: UnknownNumbers | None = getattr(self, "unknown_numbers_", None)
+        unknown = 0 if found is None else len(found.numbers) + len(found.coefficients)
+        return int(np.isfinite(self.standard_errors_).sum()) + unknown
+
+    def _why_no_maximum(self) -> str:
+        if not self._is_linear:
+            return "a learner was fitted by expectation-maximisation"
+        if self.method != "marginal":
+            return "moments have no likelihood"
+        if self.weighted_ or self.sample_:
+            return "a likelihood of weighted rows or of a complex sample is not that of independent reports"
+        return self._why_penalised()
+
+    def _why_no_wald(self) -> str:
+        return self._why_penalised()
+
+    def _why_penalised(self) -> str:
+        words = {"ridge": "a ridge", "shrunk": "a ridge towards the base rate", "log-f": "the log-F penalty"}
+        return f"{words[self.penalty_]} moves it from the maximum" if self.penalty_ in words else ""
+
     def summary(self, level: float = 0.95) -> Summary:
         """Return estimates, standard errors, z, p and intervals as a table; of a fit by a learner the facts alone."""
         check_is_fitted(self, "classes_")
@@ -473,6 +498,8 @@ class IndirectClassifier(ReleaseRegression, LinearClassifier):
             self.penalty_, self.intervals_, self.profiles_ = "ridge" if self.ridge_ else "none", (), ()
         if not hasattr(self, "design_test_"):
             self.design_test_ = NOT_TESTED
+        if not hasattr(self, "weighted_"):  # the sandwich was for weights, or asked for
+            self.weighted_ = getattr(self, "covariance_kind_", "") != "information"
         if not hasattr(self, "sample_"):
             self.sample_, self.degrees_, self.design_effects_ = "", (), ()
 

@@ -16,6 +16,7 @@ from askance.learning.face.formula_grammar import TRANSFORMATIONS as TRANSFORMAT
 from askance.learning.face.formula_grammar import checked_formula as checked_formula
 from askance.learning.face.hidden_truth import Estimate as Estimate
 from askance.learning.face.hidden_truth import HiddenTruth as HiddenTruth
+from askance.learning.face.likelihood_results import LikelihoodResults as LikelihoodResults
 from askance.learning.face.linear_classifier import LinearClassifier as LinearClassifier
 from askance.learning.face.linear_parameters import feature_names as feature_names
 from askance.learning.face.linear_parameters import parameter_names as parameter_names

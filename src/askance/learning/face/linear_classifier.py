@@ -8,12 +8,15 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from askance.arrays import Floats, Integers
-from askance.errors import NotAvailable
+from askance.errors import InvalidInput, NotAvailable
 from askance.learning.face.estimator import Estimator
 from askance.learning.face.ordinary_scorers import notice_ordinary_scorer
 from askance.learning.face.plain_sklearn import plain_classifier
+from askance.learning.face.sample_weights import checked_weights
+from askance.learning.face.softmax_law import SoftmaxLaw, checked_groups, probability_frame, without_group
 from askance.reports.estimator_report import ReportFigure
-from askance.reports.summary import standard_errors
+from askance.reports.hypothesis_test import HypothesisTest
+from askance.reports.summary import Summary, standard_errors
 from askance.solvers.softmax import posterior
 
 
@@ -69,6 +72,103 @@ class LinearClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         if self.covariance_ is None:
             raise NotAvailable(f"standard errors ({self._why_no_errors()})", "a fit that has them")
         return standard_errors(self.covariance_)
+
+    # -- results as people read them ---------------------------------------------------------------------
+
+    def odds_ratios(self, level: float = 0.95) -> Any:
+        """Return the odds ratio of each coefficient with its interval and p-value, as a data frame.
+
+        The factor by which the odds of a class (against the first) grow when a feature grows by one.
+        """
+        check_is_fitted(self, "classes_")
+        self._need_log_odds()
+        table = self.summary(level).to_frame()
+        steps = [name for name in self.parameter_names_ if not name.endswith("Intercept")]
+        found = np.exp(table.loc[steps, ["estimate", "lower", "upper"]])
+        found.columns = ["odds_ratio", "lower", "upper"]
+        return found.assign(p_value=table.loc[steps, "p_value"])
+
+    def predict_interval(self, X: Any, level: float = 0.95, *, by: Any = None, sample_weight: Any = None) -> Any:
+        """Return probabilities of the truth with standard errors and intervals, as a data frame.
+
+        The errors are those of the parameters: where a probability is, not where a single answer falls.
+
+        Parameters
+        ----------
+        X : n x d
+        level : float
+        by : name of a column of X, or n names, optional
+            Means over groups of rows in place of every row: the prevalence among such people.
+        sample_weight : n, optional
+            How much each row counts in the mean of its group.
+
+        Returns
+        -------
+        data frame
+            Of the second of two classes, with a row for each row or group; of more, with a row for each class too.
+        """
+        law, labels, index = self._softmax_law(), self.classes_.tolist(), getattr(X, "index", None)
+        rows = self._rows(without_group(X, by, getattr(self, "feature_names_in_", None)))
+        weight = checked_weights(sample_weight, rows)
+        weight = np.ones(len(rows)) if weight is None else weight
+        if by is None:
+            names = range(len(rows)) if index is None else index
+            return probability_frame(names, labels, *law.probabilities(rows), law, level)
+        groups = checked_groups(X, by, len(rows))
+        found = [law.shares(rows[places], weight[places]) for _, places in groups]
+        shares, errors = (np.reshape([pair[part] for pair in found], (len(groups), len(labels))) for part in (0, 1))
+        return probability_frame([name for name, _ in groups], labels, shares, errors, law, level)
+
+    def marginal_effects(self, X: Any, level: float = 0.95, *, sample_weight: Any = None) -> Summary:
+        """Return how much the probability of a class changes with each feature, on average over rows.
+
+        By the derivative for a number, by the change from 0 to 1 for a feature of zeros and ones. A feature that
+        stands in several columns, such as ``age`` and ``age ** 2``, is not moved as a whole.
+        """
+        law, labels = self._softmax_law(), self.classes_.tolist()
+        rows = self._rows(X)
+        weight = checked_weights(sample_weight, rows)
+        effects, errors = law.effects(rows, np.ones(len(rows)) if weight is None else weight)
+        shown = range(1, 2) if len(labels) == 2 else range(len(labels))
+        names = law.features if len(labels) == 2 else [f"{labels[k]}: {name}" for k in shown for name in law.features]
+        values = law.table(effects[shown].ravel(), errors[shown].ravel(), level)
+        of = f"P({labels[1]})" if len(labels) == 2 else "the probability of each class"
+        facts = (("rows", f"{len(rows)}"), ("errors", "of the parameters, by the delta method"))
+        title = f"Average marginal effects on {of}"
+        return Summary(title, tuple(names), values, level, facts, self.notes_, self.privacy_statement_)
+
+    def wald_test(self, *terms: str) -> HypothesisTest:
+        """Test whether everything about some terms is zero.
+
+        Parameters
+        ----------
+        *terms : str
+            Names of features, of parameters, or of terms of the formula, such as ``"C(school)"``.
+        """
+        if not terms:
+            raise InvalidInput("no terms", "names of features, such as wald_test('age')")
+        return self._softmax_law().wald_test(terms)
+
+    def _softmax_law(self) -> SoftmaxLaw:
+        """The fitted softmax model with its errors; refused where there is none, or none that may be used so."""
+        check_is_fitted(self, "classes_")
+        self._need_log_odds()
+        why = self._why_no_wald()
+        if why or self.covariance_ is None:
+            raise NotAvailable(f"this of a fit without Wald errors ({why or self._why_no_errors()})", "summary()")
+        rows = len(self.classes_) - 1
+        theta = np.reshape(self.parameters_, (rows, -1))
+        intercept = theta.shape[1] > self.coef_.shape[1]
+        degrees = [each for each in getattr(self, "degrees_", ()) if np.isfinite(each)]
+        return SoftmaxLaw(self.parameter_names_, theta, self.covariance_, intercept, min(degrees, default=np.inf))
+
+    def _need_log_odds(self) -> None:
+        """Refuse a model whose scores are no log-odds."""
+        self._need_coefficients("odds ratios, effects and tests", "predict_proba")
+
+    def _why_no_wald(self) -> str:
+        """Why errors of parameters say nothing about functions of them; empty where they do."""
+        return ""
 
     def scored_probabilities(self, X: Any) -> Floats:
         """Return the probabilities of classes that a scorer compares with reports; see :func:`askance.scorer`."""

@@ -14,7 +14,7 @@ from askance.channels.alphabet import as_labels, listed
 from askance.channels.guarantee import Guarantee
 from askance.engines.base import Engine, running
 from askance.engines.local.engine import LocalEngine
-from askance.errors import AskanceWarning, InvalidInput
+from askance.errors import AskanceWarning, InvalidInput, NotAvailable
 from askance.learning.face.classes import class_array
 from askance.learning.face.figures import intervals_figure
 from askance.learning.face.linear_classifier import LinearClassifier
@@ -208,6 +208,11 @@ class MeanOperatorClassifier(LinearClassifier):
     def _sets_each_against_the_rest(self) -> bool:
         """Whether more than two classes have a row of parameters each, and none is the reference."""
         return len(self.parameters_) == self.coef_.size + int(self.fit_intercept) * len(self.coef_)
+
+    def _need_log_odds(self) -> None:
+        loss = as_loss(self.loss)
+        if not loss.softmax or (len(self.classes_) > 2 and self._sets_each_against_the_rest):
+            raise NotAvailable(f"odds ratios, effects and tests of a {loss.name} loss", "loss='logistic'")
 
     def _checked_parameters(self) -> tuple[Loss, float | None]:
         loss = as_loss(self.loss)

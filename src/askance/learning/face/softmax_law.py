@@ -1,0 +1,233 @@
+"""What a softmax regression says in the words that people use: probabilities, effects and tests of its terms.
+
+Errors are those of the parameters, by the delta method; the rows that are asked about are taken as they are.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
+
+from askance.arrays import Floats
+from askance.channels.alphabet import listed
+from askance.errors import InvalidInput, NotAvailable
+from askance.reports.hypothesis_test import HypothesisTest
+from askance.solvers.softmax import posterior
+
+
+@dataclass(frozen=True, eq=False)
+class SoftmaxLaw:
+    """Log-odds against the first class that are linear in features, as they were estimated.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Of the parameters: intercept first if there is one, then features; class by class from the second on.
+    theta : array, (K - 1) x columns
+    covariance : array, of the raveled theta
+        NaN where there is no error.
+    intercept : bool
+    degrees : float
+        Degrees of freedom of the errors; infinite without clusters.
+    """
+
+    names: tuple[str, ...]
+    theta: Floats
+    covariance: Floats
+    intercept: bool
+    degrees: float = np.inf
+
+    @property
+    def columns(self) -> list[str]:
+        """What each parameter is about, whatever its class."""
+        return [name.split(": ", 1)[-1] if len(self.theta) > 1 else name for name in self.names]
+
+    @property
+    def features(self) -> list[str]:
+        """The names of the features."""
+        return self.columns[int(self.intercept) : self.theta.shape[1]]
+
+    def probabilities(self, X: Floats) -> tuple[Floats, Floats]:
+        """Return the probability of each class for each row, n x K, and their standard errors."""
+        rows = self._rows(X)
+        chance = posterior(rows @ self.theta.T).probabilities
+        free, columns, known = len(self.theta), rows.shape[1], self._known_covariance()
+        blocks = known.reshape(free, columns, free, columns)
+        logits = np.stack(
+            [[((rows @ blocks[j, :, k]) * rows).sum(axis=1) for k in range(free)] for j in range(free)]
+        )  # the covariance of log-odds, free x free x n
+        slopes = -chance[:, :, None] * chance[:, None, 1:]
+        own = np.arange(free)
+        slopes[:, own + 1, own] += chance[:, 1:]
+        variance = np.einsum("nkj,jln,nkl->nk", slopes, logits, slopes, optimize=True)
+        return chance, np.sqrt(np.maximum(variance, 0.0))
+
+    def shares(self, X: Floats, weight: Floats) -> tuple[Floats, Floats]:
+        """Return the weighted mean of the probabilities of all classes (K), and their standard errors."""
+        shares, slopes = self._mean_probabilities(self._rows(X), weight / weight.sum())
+        return shares, self._errors(slopes)
+
+    def effects(self, X: Floats, weight: Floats) -> tuple[Floats, Floats]:
+        """Return the mean change of every class's probability with each feature, K x d, and standard errors.
+
+        By the derivative; for a feature of zeros and ones by the change from 0 to 1.
+        """
+        rows, share, first = self._rows(X), weight / weight.sum(), int(self.intercept)
+        found = [
+            self._step(rows, share, place) if _is_indicator(rows[:, place]) else self._slope(rows, share, place)
+            for place in range(first, rows.shape[1])
+        ]
+        classes = len(self.theta) + 1
+        if not found:
+            return np.empty((classes, 0)), np.empty((classes, 0))
+        return (
+            np.column_stack([effect for effect, _ in found]),
+            np.column_stack([self._errors(slopes) for _, slopes in found]),
+        )
+
+    def probability_limits(self, share: Floats, error: Floats, level: float) -> tuple[Floats, Floats]:
+        """Return the ends of intervals of probabilities, made on the scale of log-odds: they stay between 0 and 1."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logit, reach = np.log(share) - np.log1p(-share), self._reach(level) * error / (share * (1 - share))
+            ends = [1 / (1 + np.exp(-(logit + side * reach))) for side in (-1, 1)]
+        return np.asarray(ends[0]), np.asarray(ends[1])
+
+    def table(self, estimates: Floats, errors: Floats, level: float) -> Floats:
+        """Return estimates, errors, z, p and the ends of intervals, a column each."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = estimates / errors
+        tail = ndtr(-np.abs(z)) if np.isinf(self.degrees) else stdtr(self.degrees, -np.abs(z))
+        reach = self._reach(level) * errors
+        return np.column_stack([estimates, errors, z, 2 * tail, estimates - reach, estimates + reach])
+
+    def wald_test(self, terms: Sequence[str]) -> HypothesisTest:
+        """Test whether all parameters of some terms are zero."""
+        from scipy.stats import chi2, f
+
+        places = sorted({place for term in terms for place in self._places(term)})
+        parameters = self.theta.ravel()[places]
+        covariance = self.covariance[np.ix_(places, places)]
+        unknown = [self.names[place] for place, error in zip(places, np.diag(covariance), strict=True) if not error > 0]
+        if unknown:
+            raise NotAvailable(f"a test of {', '.join(unknown)}, which has no standard error", "terms that have one")
+        statistic = float(parameters @ np.linalg.solve(covariance, parameters))
+        many = len(places)
+        if np.isinf(self.degrees):
+            p_value = float(chi2.sf(statistic, many))
+        else:
+            statistic, p_value = statistic / many, float(f.sf(statistic / many, many, self.degrees))
+        hypothesis = f"{', '.join(self.names[place] for place in places)} = 0"
+        return HypothesisTest("Wald", hypothesis, statistic, many, p_value, self.degrees)
+
+    # -- parts -----------------------------------------------------------------------------------------------
+
+    def _rows(self, X: Floats) -> Floats:
+        return np.column_stack([np.ones(len(X)), X]) if self.intercept else X
+
+    def _reach(self, level: float) -> float:
+        if not 0 < level < 1:
+            raise InvalidInput(f"level={level!r}", "a confidence level between 0 and 1, such as 0.95")
+        middle = 0.5 + level / 2
+        return float(ndtri(middle) if np.isinf(self.degrees) else stdtrit(self.degrees, middle))
+
+    def _mean_probabilities(self, rows: Floats, share: Floats) -> tuple[Floats, Floats]:
+        """Means (K) and their slopes in the raveled theta, K x parameters."""
+        chance = posterior(rows @ self.theta.T).probabilities
+        free = chance[:, 1:]
+        held = share[:, None] * chance
+        slopes = np.stack([-(held[:, [k]] * free).T @ rows for k in range(chance.shape[1])])
+        slopes[1:][_own(free)] += held[:, 1:].T @ rows
+        return share @ chance, slopes.reshape(len(slopes), -1)
+
+    def _step(self, rows: Floats, share: Floats, place: int) -> tuple[Floats, Floats]:
+        """The change of mean probabilities as a column goes from 0 to 1."""
+        ends = []
+        for value in (0.0, 1.0):
+            moved = rows.copy()
+            moved[:, place] = value
+            ends.append(self._mean_probabilities(moved, share))
+        return ends[1][0] - ends[0][0], ends[1][1] - ends[0][1]
+
+    def _slope(self, rows: Floats, share: Floats, place: int) -> tuple[Floats, Floats]:
+        """The mean derivative of probabilities in a column, p_k (theta_k - sum p_j theta_j), and its own slopes."""
+        chance = posterior(rows @ self.theta.T).probabilities
+        free = chance[:, 1:]
+        coefficients = np.concatenate([[0.0], self.theta[:, place]])
+        beyond = coefficients - (chance @ coefficients)[:, None]  # n x K
+        # d/d theta_jq = z_q { p_k (1[k = j] - p_j) beyond_k - p_k p_j beyond_j } + 1[q = column] p_k (1[k = j] - p_j)
+        held = share[:, None] * chance
+        both = [held[:, [k]] * free * (beyond[:, [k]] + beyond[:, 1:]) for k in range(chance.shape[1])]
+        slopes = np.stack([-each.T @ rows for each in both])
+        slopes[1:][_own(free)] += (held * beyond)[:, 1:].T @ rows
+        slopes[:, :, place] -= held.T @ free
+        slopes[1:, :, place][_own(free)] += held[:, 1:].sum(axis=0)
+        return share @ (chance * beyond), slopes.reshape(len(slopes), -1)
+
+    def _errors(self, slopes: Floats) -> Floats:
+        errors: Floats = np.sqrt(np.maximum(((slopes @ self._known_covariance()) * slopes).sum(axis=1), 0.0))
+        return errors
+
+    def _known_covariance(self) -> Floats:
+        # A column that the fit left out is zero for good: it has no error, and adds none to others.
+        left_out = np.isnan(np.diag(self.covariance)) & (self.theta.ravel() == 0)
+        known: Floats = np.where(left_out[:, None] | left_out[None, :], 0.0, self.covariance)
+        return known
+
+    def _places(self, term: str) -> list[int]:
+        """The parameters of a term: one by its name, or all columns of a term of a formula, of every class."""
+        columns = self.columns
+        found = [
+            place
+            for place, (name, column) in enumerate(zip(self.names, columns, strict=True))
+            if term in (name, column) or column.startswith(f"{term}[")
+        ]
+        if not found:
+            raise InvalidInput(f"the term {term!r}", f"one of {listed(tuple(dict.fromkeys([*columns, *self.names])))}")
+        return found
+
+
+def _own(free: Floats) -> Any:
+    """The cells of a class beside its own parameters."""
+    return np.diag_indices(free.shape[1])
+
+
+def _is_indicator(column: Floats) -> bool:
+    return bool(np.isin(column, (0.0, 1.0)).all()) and bool(column.any()) and not bool(column.all())
+
+
+def checked_groups(X: Any, by: Any, rows: int) -> list[tuple[Any, Any]]:
+    """Return the groups of rows, in the order of their names: each name and its places."""
+    values = np.asarray(X[by] if isinstance(by, str) else by)
+    if values.ndim != 1 or len(values) != rows:
+        raise InvalidInput(f"by of shape {values.shape}", f"one group for each of {rows} rows")
+    names, codes = np.unique(values, return_inverse=True)
+    return [(name, np.flatnonzero(codes == place)) for place, name in enumerate(names.tolist())]
+
+
+def without_group(X: Any, by: Any, features: Any) -> Any:
+    """Return the features without a column that only names groups."""
+    if not isinstance(by, str):
+        return X
+    if not hasattr(X, "columns"):
+        raise InvalidInput(f"by={by!r} and rows without names of columns", "a data frame, or by=an array of groups")
+    if by not in list(X.columns):
+        raise InvalidInput(f"by={by!r}", f"a column of X: {listed(tuple(map(str, X.columns)))}")
+    is_feature = features is None or by in list(features)
+    return X if is_feature else X[[name for name in X.columns if name != by]]
+
+
+def probability_frame(
+    names: Sequence[Any], labels: Sequence[Any], shares: Floats, errors: Floats, law: SoftmaxLaw, level: float
+) -> Any:
+    """Return probabilities with errors and intervals as a data frame: of the second of two classes, or of all."""
+    import pandas as pd
+
+    if len(labels) == 2:
+        shares, errors, index = shares[:, 1], errors[:, 1], pd.Index(names)
+    else:
+        shares, errors = shares.ravel(), errors.ravel()
+        index = pd.MultiIndex.from_product([names, labels], names=[None, "class"])
+    lower, upper = law.probability_limits(shares, errors, level)
+    return pd.DataFrame({"estimate": shares, "std_error": errors, "lower": lower, "upper": upper}, index)
