@@ -80,6 +80,11 @@ def test_the_study_says_how_people_were_drawn(place, capsys):
     assert found["diagnostics"]["design_effect"] > 0
 
 
+def test_what_says_how_people_were_drawn_is_not_offered_as_a_covariate(place, capsys):
+    assert code("fit", "answers.csv", "--study", "study.toml", "--question", "cheated") == 0
+    assert "--formula 'cheated ~ age'" in capsys.readouterr().err
+
+
 def test_each_question_uses_the_rows_that_it_has(place, capsys):
     assert fitted(capsys, "--question", "cheated")["diagnostics"]["reports"] == 300
     lied = fitted(capsys, "--question", "lied")

@@ -39,6 +39,13 @@ def test_no_step_is_longer_than_allowed():
     assert np.abs(np.diff(np.ravel(seen))).max() <= 7.0 + 1e-9
 
 
+def test_next_to_no_curvature_is_no_overflow():
+    found = climb(lambda t: Local(-1e-300 * float(t @ t), -2e-300 * t, 2e-300 * np.eye(1)), np.ones(1))
+    assert np.isfinite(found.theta).all()
+    steep = climb(lambda t: Local(float(t[0]), np.ones(1), np.zeros((1, 1))), np.zeros(1), max_iterations=3)
+    assert np.isfinite(steep.theta).all()
+
+
 def test_a_direction_that_does_not_matter_stays_where_it_is():
     def flat(t):
         return Local(-float((t[0] + t[1] - 1) ** 2), -2 * (t[0] + t[1] - 1) * np.ones(2), 2 * np.ones((2, 2)))

@@ -24,6 +24,9 @@ from askance.cli.options import (
 from askance.printing import shell_command
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from askance.releases.declarations import Covariate
     from askance.workflows.fit_request import FitRequest
     from askance.workflows.fit_result import FitResult
     from askance.workflows.report_files import OpenReports
@@ -361,11 +364,14 @@ def _fit_reports(
     from askance.workflows.analysis import analyse_reports
     from askance.workflows.report_files import open_reports
 
-    opened = open_reports(data, None if study is None else Study.read(study), request)
+    written = None if study is None else Study.read(study)
+    opened = open_reports(data, written, request)
     check_options(context, (kind_of_question(opened.asked),), opened.asked.name)
     with running(LocalEngine(progress=not quiet) if engine == "local" else engine) as where:
         done = analyse_reports(opened, where, command)
-    return done, "" if request.formula or opened.asked.hides_features else _how_to_add_a_formula(opened)
+    return done, "" if request.formula or opened.asked.hides_features else _how_to_add_a_formula(
+        opened, (opened.release.header if written is None else written).covariates
+    )
 
 
 def _replicates(columns: str) -> tuple[str, ...]:
@@ -410,14 +416,17 @@ def _command(context: typer.Context) -> str:
     return shell_command(*words)
 
 
-def _how_to_add_a_formula(opened: "OpenReports") -> str:
+def _how_to_add_a_formula(opened: "OpenReports", covariates: "Sequence[Covariate]") -> str:
     from askance.learning.face.formula import in_formula
 
-    asked = opened.asked
+    asked, request = opened.asked, opened.request
     if not all(map(_can_be_written, asked.sources)):
         return ""
-    covariates = [covariate for covariate in opened.release.header.covariates if _can_be_written(covariate.name)]
-    names = [in_formula(c.name) if c.type == "number" else f"C({in_formula(c.name)})" for c in covariates]
+    # What says how people were asked or drawn explains no answers.
+    passed_over = {asked.design_column, request.weight, request.strata, request.cluster, request.fpc}
+    passed_over |= set(request.replicate_weights or ())
+    useful = [one for one in covariates if _can_be_written(one.name) and one.name not in passed_over]
+    names = [in_formula(c.name) if c.type == "number" else f"C({in_formula(c.name)})" for c in useful]
     if len(asked.sources) > 1:
         *features, outcome = map(in_formula, asked.sources)
         model = f"{outcome} ~ {' + '.join(features[:_SUGGESTED])}"

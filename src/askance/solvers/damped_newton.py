@@ -15,6 +15,7 @@ _CLOSER = 0.1  # of the tolerance: a step that ends closer than this is taken wi
 _SHRINKING = 0.1  # distances that fall at least so fast are those of Newton's method near a maximum
 _ROUNDING = 1e-13  # of sums of doubles, relative: some hundred times the rounding of one
 _FLAT = 1e-10  # relative curvature below which a direction has none that rounding leaves visible
+_LEAST_CURVATURE = 1e-150  # of scaled parameters: quotients by smaller ones leave the range of numbers
 _NO_SLOPE = 1e-9  # slope, in standard errors, that a direction without curvature may keep: it does not matter
 _GAINS = 1e-4  # share of the promised gain that a step must bring: Armijo's rule with its usual constant
 _NUDGE = 0.1  # of the distance over which a saddle point's slope becomes noticeable: leaves it, and jumps over nothing
@@ -94,7 +95,7 @@ def _step(here: Local) -> tuple[Floats, bool, Floats]:
     typical = float(np.median(diagonal[diagonal > 0])) if np.any(diagonal > 0) else 1.0
     scale = np.sqrt(np.where(diagonal > _FLAT * typical, diagonal, typical))
     values, vectors = np.linalg.eigh(here.information / np.outer(scale, scale))
-    floor = _FLAT * max(float(np.abs(values).max(initial=0.0)), np.finfo(float).tiny)
+    floor = max(_FLAT * float(np.abs(values).max(initial=0.0)), _LEAST_CURVATURE)
     along = vectors.T @ (here.gradient / scale)
     flat = (np.abs(values) <= floor) & (np.abs(along) <= _NO_SLOPE * (1 + np.abs(along).max(initial=0.0)))
     size = np.maximum(np.abs(values), floor)

@@ -209,7 +209,7 @@ def _diagnostics(
 
 def _condition(covariance: Floats) -> float | None:
     """Condition number of the estimates' correlations: free of the covariates' units."""
-    errors = np.sqrt(np.diag(covariance))
+    errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))  # rounding leaves less where one row decides
     if not np.isfinite(errors).all() or errors.min(initial=np.inf) <= 0:
         return None
     condition = float(np.linalg.cond(covariance / np.outer(errors, errors)))

@@ -131,6 +131,18 @@ def test_a_constant_column_is_left_out_and_named():
                 np.testing.assert_allclose(fitted.standard_errors_[[0, 2]], alone.standard_errors_, rtol=1e-5)
 
 
+@pytest.mark.parametrize("options", [{}, {"ridge": 0.0}, {"covariance": "sandwich"}, {"intervals": "profile"}], ids=str)
+@pytest.mark.parametrize("value", [0.1, 30.0, 1e6])
+def test_the_intercept_beside_a_constant_column_keeps_its_error(options, value):
+    """A column that is left out has an error without limit, of which the intercept once got a part."""
+    channel = ask.Warner(0.85)
+    x, reports = low(1500, np.random.default_rng(0), channel, intercept=-1.0)
+    alone = ask.IndirectClassifier(channel, **options).fit(x, reports)
+    with pytest.warns(ask.AskanceWarning, match="constant"):
+        beside = ask.IndirectClassifier(channel, **options).fit(np.column_stack([np.full(len(x), value), x]), reports)
+    np.testing.assert_allclose(beside.summary().values[[0, 2]], alone.summary().values, rtol=1e-4)
+
+
 def test_a_saved_model_keeps_its_profiles(tmp_path):
     fitted = ask.IndirectClassifier(ask.Warner(0.25)).fit(TWO_GROUPS, TWO_GROUPS_REPORTS)
     fitted.save(tmp_path / "model.json")

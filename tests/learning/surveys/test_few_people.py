@@ -18,6 +18,14 @@ def test_no_more_parameters_than_people():
         ask.ListExperiment(4).fit(x, [2, 2, 3, 1, 4], [1, 0, 1, 0, 1])
 
 
+def test_few_people_are_said_to_be_few():
+    with pytest.warns(ask.AskanceWarning, match="5 people for 2 parameters are few"):
+        ask.AnswerRegression(FORCED, "probit").fit(np.arange(5.0)[:, None], ["no", "yes", "no", "yes", "yes"])
+    four = {"a": ["no", "no", "yes", "yes"] * 5, "b": ["no", "yes"] * 10}
+    with pytest.warns(ask.AskanceWarning, match="20 people for 3 parameters are few"):
+        ask.JointTable({"a": FORCED, "b": ask.Warner(0.8)}).fit(four)
+
+
 def test_a_list_of_few_people_has_few_degrees_of_freedom():
     """Welch's interval of two groups, as scipy has it."""
     from scipy.stats import ttest_ind

@@ -50,6 +50,17 @@ def test_its_margins_are_prevalences():
         assert fitted.margins_[name] == pytest.approx(alone.proportions_, abs=1e-9)
 
 
+def test_equal_weights_change_no_odds_ratio():
+    """Away from the maximum a second derivative is no information: by it, equal weights doubled an interval."""
+    reports, _, _ = people(1500, 5, (0.3, 0.3, 0.3))
+    plain, weighted = (
+        ask.JointTable(CHANNELS).fit(reports, sample_weight=each).summary().to_frame().loc["log odds ratio a x b"]
+        for each in (None, np.full(1500, 7.0))
+    )
+    kept = ["estimate", "p_value", "lower", "upper"]
+    assert weighted[kept].to_numpy() == pytest.approx(plain[kept].to_numpy(), rel=1e-4)
+
+
 def test_odds_ratio_and_correlation_of_the_table():
     reports, _, _ = people(3000, 2)
     fitted = ask.JointTable(CHANNELS).fit(reports)

@@ -65,10 +65,13 @@ class Geometry:
 
     @property
     def uncentring(self) -> Floats:
-        """The matrix that turns parameters of z = (1, x - centre) into those of (1, x)."""
+        """The matrix that turns parameters of z = (1, x - centre) into those of (1, x).
+
+        Constant columns are left out: the intercept has no part of their coefficients.
+        """
         back = np.eye(self.second.shape[0])
         if self.intercept:
-            back[0, 1:] = -self.centre
+            back[0, 1:] = np.where(self.constant[1:], 0.0, -self.centre)
         return back
 
     def root_mean_square_logit(self, theta: Floats) -> float:

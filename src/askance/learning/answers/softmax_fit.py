@@ -271,7 +271,9 @@ class _Fitting:
 
 
 def _inverse(information: Floats) -> Floats:
-    scale = np.sqrt(np.maximum(np.abs(np.diag(information)), np.finfo(float).tiny))
+    size = np.abs(np.diag(information))
+    # Columns that are left out have zeros, of which an inverse makes rounding: it is not to be blown up.
+    scale = np.sqrt(np.where(size > 0, np.maximum(size, np.finfo(float).tiny), 1.0))
     scaled = information / np.outer(scale, scale)
     inverse: Floats = np.linalg.pinv(scaled, rcond=_NO_CURVATURE, hermitian=True) / np.outer(scale, scale)
     return inverse

@@ -24,7 +24,7 @@ from askance.learning.surveys.covariates import Covariates
 from askance.learning.surveys.cumulative_links import Link, checked_link, class_probabilities, curve
 from askance.learning.surveys.hidden_answers import HiddenAnswer, hidden_answers, notes_on_reports
 from askance.learning.surveys.survey_estimator import SurveyEstimator, opened_profile
-from askance.learning.surveys.survey_fit import SurveyFit, effective_weights, fit_survey
+from askance.learning.surveys.survey_fit import SurveyFit, effective_weights, few_people, fit_survey
 from askance.learning.surveys.survey_release import SurveyTable
 from askance.reports.estimator_report import ReportFigure
 from askance.reports.summary import Summary
@@ -190,7 +190,8 @@ class AnswerRegression(SurveyEstimator):
         self.group_p_value_: float | None = None
         self.n_groups_: int | None = None
         self.spread_curve_: Floats | None = None
-        notes = [*notes_on_reports([answer], weights), *covariates.notes]
+        few = few_people(rows, covariates.width + len(answer.classes) - 2)
+        notes = [*notes_on_reports([answer], weights), *covariates.notes, *few]
         fit = plain
         if members is not None:
             fit, more = self._fit_groups(model, members, plain, covariates.width - 1)

@@ -254,10 +254,14 @@ class HiddenPredictor(SurveyEstimator):
             if not by_moments and (p < _DISAGREE or not (other >= _LESS_VARIANCE * own).all()):
                 by_moments = self.method == "auto"
                 instead = "Corrected scores are reported." if by_moments else "Corrected scores: method='moments'."
+                doubt = f"Likelihood and corrected scores disagree about the hidden answers (p = {p:.2g})"
+                if p >= _DISAGREE:
+                    doubt = (
+                        "Corrected scores are more precise than the likelihood, as they cannot be where its laws hold"
+                    )
                 notes.append(
-                    f"Likelihood and corrected scores disagree about the hidden answers (p = {p:.2g}), or the "
-                    "likelihood is the less precise of the two: the law of the outcome, or of the hidden answer "
-                    f"given covariates, is not as the likelihood takes it to be. {instead}"
+                    f"{doubt}: the law of the outcome, or of the hidden answer given covariates, may not be as the "
+                    f"likelihood takes it to be, or people are few. {instead}"
                 )
         shown, names = model.shown, model.names
         if by_moments and corrected is not None:

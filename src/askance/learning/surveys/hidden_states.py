@@ -113,8 +113,15 @@ class HiddenStates:
 
     def spread_of_scores(self, theta: Floats) -> Floats:
         """The sum of squared scores, each times its squared weight: what a sandwich has in the middle."""
-        scores = self.rows(theta).scores
         squares = self.squares
         if squares is None:
-            squares = np.ones(len(scores)) if self.weights is None else self.weights**2
-        return np.asarray((scores * squares[:, None]).T @ scores)
+            squares = np.ones(len(self.known)) if self.weights is None else self.weights**2
+        return self._squared_scores(theta, squares)
+
+    def information_of_scores(self, theta: Floats) -> Floats:
+        """The same with each weight itself: what the information is in the mean, positive at all parameters."""
+        return self._squared_scores(theta, np.ones(len(self.known)) if self.weights is None else self.weights)
+
+    def _squared_scores(self, theta: Floats, heft: Floats) -> Floats:
+        scores = self.rows(theta).scores
+        return np.asarray((scores * heft[:, None]).T @ scores)

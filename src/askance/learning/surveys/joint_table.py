@@ -28,6 +28,7 @@ from askance.learning.surveys.hidden_answers import (
 )
 from askance.learning.surveys.pair_association import Patterns, association, correlation
 from askance.learning.surveys.survey_estimator import SurveyEstimator, kept_profile, opened_profile
+from askance.learning.surveys.survey_fit import few_people
 from askance.learning.surveys.survey_release import SurveyTable
 from askance.reports.estimator_report import ReportFigure
 from askance.reports.summary import Summary, summarise
@@ -157,7 +158,8 @@ class JointTable(SurveyEstimator):
             for a, b in pairs_of(range(len(answers)), 2)
         }
         self.fit_p_value_ = _fit_of_patterns(answers, found, weights)
-        self.notes_ = (*notes_on_reports(answers, weights), *self._notes(unbiased))
+        few = few_people(rows, len(found) - 1)
+        self.notes_ = (*notes_on_reports(answers, weights), *few, *self._notes(unbiased))
         for note in self.notes_:
             warnings.warn(note, AskanceWarning, stacklevel=4)
         return self

@@ -1,6 +1,6 @@
 """Maximum likelihood of survey models: several starts, a penalty only where no finite maximiser exists."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -45,8 +45,8 @@ class SurveyFit:
         Without and with the penalty; the same if there is none.
     covariance : array
         The inverse information of the objective; of weighted rows the sandwich.
-    scores : function of theta
-        The sum of squared weighted scores, for weighted rows; None otherwise.
+    weighted : HiddenStates, optional
+        The likelihood, where rows have weights: its scores make the sandwich.
     base : array
         Where nothing but base rates is known.
     penalty : LogF
@@ -57,7 +57,7 @@ class SurveyFit:
     likelihood: Objective
     objective: Objective
     covariance: Floats
-    scores: Callable[[Floats], Floats] | None
+    weighted: HiddenStates | None
     base: Floats
     penalty: LogF
     penalised: bool
@@ -77,19 +77,24 @@ class SurveyFit:
         search = ProfileSearch(
             self.objective,
             self.base,
-            self._ratio_scale if self.scores else None,
+            self._ratio_scale if self.weighted else None,
             nearly_free if self.penalised else None,
         )
         return search.all_profiles(self.solution, directions, nulls)[1]
 
     def _ratio_scale(self, theta: Floats, direction: Floats) -> float:
-        if self.scores is None:
+        """The variance of the score against its information, along a direction.
+
+        Both are made of the same scores: the second derivative is no information away from the maximum, where it need
+        not be positive, and of equal weights the scale has to be one.
+        """
+        if self.weighted is None:
             return 1.0
-        information = self.objective(theta).information
-        if smallest_eigenvalue(information) <= _SINGULAR:  # a point that is no maximum of anything
-            theta, information = self.theta, self.objective(self.theta).information
+        information = self.weighted.information_of_scores(theta)
+        if smallest_eigenvalue(information) <= _SINGULAR:  # a point at which all rows are alike
+            theta, information = self.theta, self.weighted.information_of_scores(self.theta)
         e = np.linalg.solve(information, direction)
-        return float(e @ self.scores(theta) @ e / (e @ direction))
+        return float(e @ self.weighted.spread_of_scores(theta) @ e / (e @ direction))
 
 
 def fit_survey(
@@ -127,13 +132,13 @@ def fit_survey(
     covariance: Floats = np.full(information.shape, np.nan)
     if smallest_eigenvalue(information) > _SINGULAR:
         covariance = np.asarray(np.linalg.inv(information), dtype=np.float64)
-    scores = likelihood.spread_of_scores if weighted and isinstance(likelihood, HiddenStates) else None
-    if scores is not None:
-        covariance = covariance @ scores(best.theta) @ covariance
+    rows = likelihood if weighted and isinstance(likelihood, HiddenStates) else None
+    if rows is not None:
+        covariance = covariance @ rows.spread_of_scores(best.theta) @ covariance
     notes = () if finite else (NO_FINITE_MAXIMUM,)
     if not best.converged:
         notes = (*notes, f"The solver stopped after {best.iterations} steps before it converged.")
-    return SurveyFit(best, likelihood, objective, covariance, scores, starts[0], penalty, penalised, notes)
+    return SurveyFit(best, likelihood, objective, covariance, rows, starts[0], penalty, penalised, notes)
 
 
 def few_people(people: int, parameters: int) -> list[str]:
