@@ -11,7 +11,7 @@ from askance.channels.alphabet import Label
 from askance.learning.surveys.hidden_answers import HiddenAnswer, combinations, joint_log_likelihood
 from askance.learning.surveys.hidden_states import HiddenStates
 from askance.learning.surveys.state_factors import LogLinear
-from askance.learning.surveys.survey_fit import fit_survey
+from askance.learning.surveys.survey_fit import effective_weights, fit_survey
 from askance.solvers.log_f import LogF
 from askance.solvers.profile_likelihood import Profile
 from askance.solvers.simplex import mixture_proportions
@@ -60,7 +60,7 @@ class Association(NamedTuple):
 
 def association(first: HiddenAnswer, second: HiddenAnswer, weights: Floats | None) -> Association:
     """Measure how two hidden answers go together."""
-    answers = [first, second]
+    answers, weights = [first, second], effective_weights(weights)  # the penalty weighs one person, in any unit
     patterns = Patterns.of(joint_log_likelihood(answers), weights)
     states = combinations(answers)
     features, places = _features(states, [len(answer.classes) for answer in answers])
