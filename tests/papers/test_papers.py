@@ -1,4 +1,4 @@
-"""Every reproduction runs, agrees with what was published, and would notice if it did not."""
+"""Every reproduction runs, passes its checks, and would notice if it did not."""
 
 import csv
 import json
@@ -56,7 +56,7 @@ def no_data_folder(monkeypatch, tmp_path_factory):
 
 @pytest.fixture
 def failing_entry(monkeypatch):
-    """An entry that disagrees, for as long as the test runs."""
+    """An entry that does not pass, for as long as the test runs."""
 
     def run(rng, quick):
         return Result((Finding.computed("the answer", 42.0, 41.0, 0.5),), {"answer": [41.0]})
@@ -81,12 +81,12 @@ def test_the_registry_has_what_was_promised():
 
 
 # The seed is fixed. Over seeds, about 60 simulated numbers are each checked to 4 standard errors: a correct
-# program disagrees for one seed in about 250.
+# program does not pass for one seed in about 250.
 @pytest.mark.parametrize("name", NAMES)
-def test_entry_agrees(name, tmp_path):
+def test_entry_passes(name, tmp_path):
     (entry,) = select([name])
     outcome = run_entry(entry, tmp_path, seed=0, quick=True)
-    assert outcome.agrees, [finding for finding in outcome.findings if not finding.agrees]
+    assert outcome.passes, [finding for finding in outcome.findings if not finding.passes]
     assert any(finding.simulation is not None for finding in outcome.findings)
     for plot in outcome.plots:
         assert plot.read_bytes().startswith(b"\x89PNG")
@@ -95,7 +95,7 @@ def test_entry_agrees(name, tmp_path):
         assert len(rows) > 3
         assert len({len(row) for row in rows}) == 1
     account = json.loads((tmp_path / f"{name}.json").read_text())
-    assert account["agrees"] is True
+    assert account["passes"] is True
     assert len(account["findings"]) == len(outcome.findings)
     assert not list(tmp_path.rglob("*.part"))
 
@@ -115,7 +115,7 @@ def test_a_wrong_formula_is_noticed(tmp_path, monkeypatch):
 
     monkeypatch.setattr(voting, "corrected", voting.as_printed)
     (entry,) = select(["randomised-response/voting"])
-    assert not run_entry(entry, tmp_path, seed=0, quick=True).agrees
+    assert not run_entry(entry, tmp_path, seed=0, quick=True).passes
 
 
 def test_a_wrong_variance_is_noticed(tmp_path, monkeypatch):
@@ -124,7 +124,7 @@ def test_a_wrong_variance_is_noticed(tmp_path, monkeypatch):
     right = figure_3.relative_efficiency
     monkeypatch.setattr(figure_3, "relative_efficiency", lambda *a: right(*a) ** 1.5)
     (entry,) = select(["linear-moments/figure-3"])
-    assert not run_entry(entry, tmp_path, seed=0, quick=True).agrees
+    assert not run_entry(entry, tmp_path, seed=0, quick=True).passes
 
 
 def test_a_wrong_theorem_is_noticed(tmp_path, monkeypatch):
@@ -135,7 +135,7 @@ def test_a_wrong_theorem_is_noticed(tmp_path, monkeypatch):
     monkeypatch.setattr(appendix, "TRACES", appendix.TRACES | wrong)
     (entry,) = select(["linear-moments/appendix-a4"])
     outcome = run_entry(entry, tmp_path, seed=0, quick=True)
-    assert any(not finding.agrees and finding.standard_error for finding in outcome.findings)
+    assert any(not finding.passes and finding.standard_error for finding in outcome.findings)
 
 
 def test_figure_6_notices_when_our_fit_is_no_better(tmp_path, monkeypatch):
@@ -148,7 +148,7 @@ def test_figure_6_notices_when_our_fit_is_no_better(tmp_path, monkeypatch):
     monkeypatch.setattr(figure_6, "repaired_line", published)
     (entry,) = select(["linear-moments/figure-6"])
     outcome = run_entry(entry, tmp_path, seed=0, quick=True)
-    wrong = [finding.quantity for finding in outcome.findings if not finding.agrees]
+    wrong = [finding.quantity for finding in outcome.findings if not finding.passes]
     assert any("lost, window" in quantity for quantity in wrong)
     assert "made up" in outcome.note
 
@@ -161,7 +161,7 @@ def test_accuracy_notices_when_there_is_too_much_noise(tmp_path, monkeypatch):
     monkeypatch.setattr(accuracy, "_release", lambda X, y, alpha, *rest: right(X, y, alpha / 100, *rest))
     (entry,) = select(["mean-operator/accuracy"])
     outcome = run_entry(entry, tmp_path, seed=0, quick=True)
-    wrong = [finding.quantity for finding in outcome.findings if not finding.agrees]
+    wrong = [finding.quantity for finding in outcome.findings if not finding.passes]
     assert "made up: accuracy lost, Laplace, alpha=1" in wrong
     assert "made up, in place of Adult" in outcome.note
 
@@ -219,20 +219,20 @@ def test_data_of_the_folder_are_read(tmp_path, monkeypatch):
 
 
 def test_findings_fail_on_what_is_not_a_number():
-    assert not Finding.simulated("x", 1.0, float("nan"), 0.1).agrees
-    assert not Finding.simulated("x", 1.0, 1.5, float("nan")).agrees
-    assert not Finding.computed("x", 1.0, float("nan"), 1.0).agrees
-    assert not Finding.confirmed("x", 1.0, float("inf"), 1.0).agrees
-    assert not Finding.claimed("x", "grows", float("nan"), at_least=0).agrees
-    assert not Finding.claimed("x", "a claim without a bound", 1.0).agrees
+    assert not Finding.simulated("x", 1.0, float("nan"), 0.1).passes
+    assert not Finding.simulated("x", 1.0, 1.5, float("nan")).passes
+    assert not Finding.computed("x", 1.0, float("nan"), 1.0).passes
+    assert not Finding.confirmed("x", 1.0, float("inf"), 1.0).passes
+    assert not Finding.claimed("x", "grows", float("nan"), at_least=0).passes
+    assert not Finding.claimed("x", "a claim without a bound", 1.0).passes
 
 
 def test_findings_keep_to_their_tolerance():
-    assert Finding.simulated("x", 1.0, 1.39, 0.1).agrees
-    assert not Finding.simulated("x", 1.0, 1.41, 0.1).agrees
-    assert Finding.claimed("x", "between", 0.5, at_least=0, at_most=1).agrees
-    assert not Finding.claimed("x", "between", 1.5, at_least=0, at_most=1).agrees
-    assert not Outcome((), (), ()).agrees
+    assert Finding.simulated("x", 1.0, 1.39, 0.1).passes
+    assert not Finding.simulated("x", 1.0, 1.41, 0.1).passes
+    assert Finding.claimed("x", "between", 0.5, at_least=0, at_most=1).passes
+    assert not Finding.claimed("x", "between", 1.5, at_least=0, at_most=1).passes
+    assert not Outcome((), (), ()).passes
     json.dumps(Outcome((Finding.computed("x", 1.0, float("nan"), 1.0),), (), ()).to_json(), allow_nan=False)
 
 
@@ -295,7 +295,8 @@ def test_command_runs_and_writes(tmp_path):
     shown = invoke("randomised-response/voting", "--quick", "--out", tmp_path)
     assert shown.exit_code == 0, shown.output
     assert "(24) corrected" in shown.stdout
-    assert "yes" in shown.stdout
+    assert "passes" in shown.stdout
+    assert "does not hold" in shown.stdout  # (24) as printed
     assert (tmp_path / "randomised-response" / "voting.png").exists()
     assert "voting.png" in shown.stdout.replace("\n", "")
 
@@ -303,17 +304,17 @@ def test_command_runs_and_writes(tmp_path):
 def test_command_speaks_json(tmp_path):
     shown = invoke("randomised-response/voting", "--quick", "--json", "--out", tmp_path, "--seed", 2)
     account = json.loads(shown.stdout)
-    assert account["agrees"] is True
+    assert account["passes"] is True
     assert account["entries"][0]["seed"] == 2
 
 
-def test_command_exits_with_1_when_something_disagrees(failing_entry, tmp_path):
+def test_command_exits_with_1_when_something_fails(failing_entry, tmp_path):
     shown = invoke(failing_entry.name, "--out", tmp_path)
     assert shown.exit_code == 1
-    assert "NO" in shown.stdout
+    assert "FAILS" in shown.stdout
     as_json = invoke(failing_entry.name, "--out", tmp_path, "--json")
     assert as_json.exit_code == 1
-    assert json.loads(as_json.stdout)["agrees"] is False
+    assert json.loads(as_json.stdout)["passes"] is False
 
 
 def test_command_refuses_unknown_names_before_running_any(tmp_path):
@@ -341,3 +342,40 @@ def test_listing_draws_nothing_and_the_command_imports_little():
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "[] []"
+
+
+def test_a_statement_and_a_check_are_judged_apart():
+    claimed, confirmed = Finding.claimed, Finding.confirmed
+    said = {
+        "holds": [
+            Finding.computed("x", 1.0, 1.01, 0.1),
+            confirmed("x", 2.0, 2.0, 1e-6, "2"),
+            claimed("x", "at most 0.1", 0.08, at_most=0.2),
+            claimed("x", "grows", 1.0, at_least=0),
+            claimed("x", "grows", -1.0, at_least=0, contradicted=True),
+        ],
+        "does not hold": [
+            Finding.computed("x", 1.0, 1.2, 0.1),
+            confirmed("x", 4.0, 4.0, 1e-6, "1"),
+            Finding.simulated("x", 0.308, 0.3, 0.01, "0.06"),
+            claimed("x", "at most 0.1", 0.8, at_least=0.77),
+            claimed("x", "below 1", 9.7, at_least=1.5),
+            claimed("x", "grows", -1.0, at_least=0),
+            claimed("x", "not significant", 0.5, at_least=0.2, contradicted=True),
+            claimed("x", "erratum", 0.5, at_least=0.2),
+        ],
+        "not stated": [claimed("x", "", 1.0, at_least=0), Finding.simulated("x", 1.0, 1.0, 0.1)],
+    }
+    for kind, findings in said.items():
+        assert [str(finding.statement) for finding in findings] == [kind] * len(findings)
+    outcome = Outcome((*said["holds"][:4], *said["does not hold"][1:3]), (), ())
+    assert outcome.passes  # a counterexample is a check that passes
+    assert outcome.to_json()["statements"] == {"holds": 4, "does not hold": 2, "not stated": 0}
+
+
+def test_theorem_9_is_contradicted_and_checked(tmp_path):
+    (entry,) = select(["mean-operator/theorem-9"])
+    outcome = run_entry(entry, tmp_path, seed=0, quick=True)
+    levels = [finding for finding in outcome.findings if "2-norm at most 1, d=" in finding.quantity]
+    assert outcome.passes
+    assert {str(finding.statement) for finding in levels if finding.quantity[-3:] != "d=1"} == {"does not hold"}

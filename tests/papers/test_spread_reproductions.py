@@ -24,13 +24,13 @@ def no_data_folder(monkeypatch):
     monkeypatch.delenv(FOLDER, raising=False)
 
 
-# Seeds are fixed. Over seeds, about 40 simulated numbers are checked to 4 standard errors: a correct program disagrees
+# Seeds are fixed. Over seeds, about 40 simulated numbers are checked to 4 standard errors: a correct program fails
 # for one seed in 400.
 @pytest.mark.parametrize("name", NAMES)
-def test_entry_agrees(name, tmp_path):
+def test_entry_passes(name, tmp_path):
     (entry,) = select([name])
     outcome = run_entry(entry, tmp_path, seed=0, quick=True)
-    assert outcome.agrees, [finding for finding in outcome.findings if not finding.agrees]
+    assert outcome.passes, [finding for finding in outcome.findings if not finding.passes]
     for plot in outcome.plots:
         assert plot.read_bytes().startswith(b"\x89PNG")
     for table in outcome.data:
@@ -38,7 +38,7 @@ def test_entry_agrees(name, tmp_path):
         assert len(rows) > 3
         assert len({len(row) for row in rows}) == 1
     account = json.loads((tmp_path / f"{name}.json").read_text())
-    assert account["agrees"] is True
+    assert account["passes"] is True
     if "Digits" in account["note"]:
         assert "in place of MNIST" in account["note"]
 
@@ -49,7 +49,7 @@ def test_the_printed_curvature_would_be_noticed(tmp_path, monkeypatch):
 
     monkeypatch.setattr(appendix, "curvature", appendix.curvature_as_printed)
     (entry,) = select(["randomised-response/appendix-b"])
-    wrong = [f.quantity for f in run_entry(entry, tmp_path, seed=0, quick=True).findings if not f.agrees]
+    wrong = [f.quantity for f in run_entry(entry, tmp_path, seed=0, quick=True).findings if not f.passes]
     assert wrong == [f"s={scale:g}: curvature of L', one term" for scale in appendix.SCALES]
 
 
@@ -58,7 +58,7 @@ def test_a_posterior_that_does_not_follow_theta_would_be_noticed(tmp_path, monke
 
     monkeypatch.setattr(figure_1, "posterior_of_one", lambda theta, report, flip: np.full(np.shape(theta), 0.5))
     (entry,) = select(["randomised-response/figure-1"])
-    assert not run_entry(entry, tmp_path, seed=0, quick=True).agrees
+    assert not run_entry(entry, tmp_path, seed=0, quick=True).passes
 
 
 def test_wrong_flips_would_be_noticed(tmp_path, monkeypatch):
@@ -67,7 +67,7 @@ def test_wrong_flips_would_be_noticed(tmp_path, monkeypatch):
     right = figure_2.StateFlip
     monkeypatch.setattr(figure_2, "StateFlip", lambda states, flip, dim: right(states, 1.1 * flip, dim))
     (entry,) = select(["randomised-response/figure-2"])
-    wrong = [f.quantity for f in run_entry(entry, tmp_path, seed=0, quick=True).findings if not f.agrees]
+    wrong = [f.quantity for f in run_entry(entry, tmp_path, seed=0, quick=True).findings if not f.passes]
     assert "p_f=0.4: share of pixels kept" in wrong
     assert "p_f=0.4: exact epsilon" in wrong
 

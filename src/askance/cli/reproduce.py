@@ -28,7 +28,8 @@ def reproduce(
 ) -> None:
     """Reproduce figures of the papers by formula and by simulation; without names, list them.
 
-    Exits with 1 if a number disagrees with what was published or with our own formula.
+    Two verdicts for each finding: whether the published statement holds, and whether our own check passes. Exits with 1
+    if a check does not pass.
     """
     from askance.cli.output import console, print_json, spinner
     from askance.papers.registry import entries, run_entry, select
@@ -40,19 +41,22 @@ def reproduce(
         else:
             _print_list(console(), listed)
         return
-    accounts, agrees = [], True
+    accounts, passes = [], True
     for entry in select(names):
         with spinner(f"{entry.name}: {entry.title}", quiet=quiet):
             outcome = run_entry(entry, out, seed, quick)
-        agrees = agrees and outcome.agrees
+        passes = passes and outcome.passes
         if as_json:
             accounts.append(entry.to_json() | {"seed": seed, "quick": quick} | outcome.to_json())
         else:
             _print_outcome(console(), entry, outcome)
     if as_json:
-        print_json({"agrees": agrees, "entries": accounts})
-    if not agrees:
+        print_json({"passes": passes, "entries": accounts})
+    if not passes:
         raise typer.Exit(1)
+
+
+_STYLES = {"holds": "green", "does not hold": "yellow", "not stated": "dim"}
 
 
 def _print_list(console: "Console", listed: "list[Entry]") -> None:
@@ -80,14 +84,17 @@ def _print_outcome(console: "Console", entry: "Entry", outcome: "Outcome") -> No
     table.add_column("published", max_width=13)
     table.add_column("our formula", justify="right", no_wrap=True)
     table.add_column("simulated, numeric", justify="right", no_wrap=True)
-    table.add_column("agrees", max_width=24)
+    table.add_column("the paper", max_width=13)
+    table.add_column("our check", max_width=24)
     for finding in outcome.findings:
-        no = Text.assemble(("NO", "bold red"), f": {finding.criterion}")
-        verdict = Text("yes", "green") if finding.agrees else no
-        table.add_row(
-            finding.quantity, _number(finding.published), _number(finding.formula), _simulated(finding), verdict
-        )
+        no = Text.assemble(("FAILS", "bold red"), f": {finding.criterion}")
+        verdict = Text("passes", "green") if finding.passes else no
+        statement = Text(str(finding.statement), _STYLES[finding.statement])
+        ours = (_number(finding.formula), _simulated(finding))
+        table.add_row(finding.quantity, _number(finding.published), *ours, statement, verdict)
     console.print(table)
+    counts = ", ".join(f"{many} {kind}" for kind, many in outcome.statements.items() if many)
+    console.print(f"Published statements: {counts}.", style="dim")
     if outcome.note:
         console.print(outcome.note, style="dim")
     for path in (*outcome.plots, *outcome.data):

@@ -1,8 +1,10 @@
 """What a reproduction found: each number beside the published one, with a check that can fail."""
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,16 +18,30 @@ Columns = Mapping[str, Sequence[Any]]  # of a table, all of the same length
 STANDARD_ERRORS = 4.0
 
 
+class Statement(StrEnum):
+    """What became of a published statement, whatever our own check says."""
+
+    HOLDS = "holds"
+    CONTRADICTED = "does not hold"
+    NONE = "not stated"
+
+
 @dataclass(frozen=True)
 class Finding:
-    """One quantity: as published, by our formula, by our simulation or search, and whether these agree.
+    """One quantity: as published, by our formula, by our simulation or search; and two verdicts.
+
+    ``statement`` says whether what the paper states holds; ``passes``, whether our own check does. A counterexample is
+    a check that passes beside a statement that does not hold.
 
     Examples
     --------
-    >>> Finding.simulated("share of yes", formula=0.35, simulation=0.361, standard_error=0.005).agrees
+    >>> Finding.simulated("share of yes", formula=0.35, simulation=0.361, standard_error=0.005).passes
     True
-    >>> Finding.simulated("share of yes", formula=0.35, simulation=0.375, standard_error=0.005).agrees
+    >>> Finding.simulated("share of yes", formula=0.35, simulation=0.375, standard_error=0.005).passes
     False
+    >>> found = Finding.confirmed("level of the noise", 2.0, 2.0, 1e-6, published="1")
+    >>> found.passes, str(found.statement)
+    (True, 'does not hold')
     """
 
     quantity: str
@@ -34,47 +50,114 @@ class Finding:
     simulation: float | None
     standard_error: float | None
     criterion: str
-    agrees: bool
+    passes: bool
+    statement: Statement
 
     @classmethod
     def simulated(
-        cls, quantity: str, formula: float, simulation: float, standard_error: float, published: str = ""
+        cls,
+        quantity: str,
+        formula: float,
+        simulation: float,
+        standard_error: float,
+        published: str = "",
+        *,
+        contradicted: bool = False,
     ) -> "Finding":
         """A simulation that must land on the formula, within four standard errors of the simulation."""
-        close = abs(simulation - formula) <= STANDARD_ERRORS * standard_error
+        reach = STANDARD_ERRORS * standard_error
+        close = bool(abs(simulation - formula) <= reach)
         criterion = f"simulation within {STANDARD_ERRORS:g} standard errors of the formula"
-        return cls(quantity, published, formula, simulation, standard_error, criterion, bool(close))
+        statement = _statement(published, formula, 0.0, close, contradicted)
+        return cls(quantity, published, formula, simulation, standard_error, criterion, close, statement)
 
     @classmethod
     def computed(cls, quantity: str, published: float, formula: float, tolerance: float) -> "Finding":
         """A number that the paper states (or implies) and ours, which must be as close as ``tolerance``."""
-        close = abs(formula - published) <= tolerance
-        return cls(quantity, published, formula, None, None, f"within {tolerance:g} of it", bool(close))
+        close = bool(abs(formula - published) <= tolerance)
+        statement = Statement.HOLDS if close else Statement.CONTRADICTED
+        return cls(quantity, published, formula, None, None, f"within {tolerance:g} of it", close, statement)
 
     @classmethod
     def confirmed(
-        cls, quantity: str, formula: float, numeric: float, tolerance: float, published: str = ""
+        cls,
+        quantity: str,
+        formula: float,
+        numeric: float,
+        tolerance: float,
+        published: str = "",
+        *,
+        contradicted: bool = False,
     ) -> "Finding":
         """A formula and a numerical experiment without chance, which must be as close as ``tolerance``."""
-        close = abs(numeric - formula) <= tolerance
+        close = bool(abs(numeric - formula) <= tolerance)
         criterion = f"numerically within {tolerance:g} of the formula"
-        return cls(quantity, published, formula, numeric, None, criterion, bool(close))
+        statement = _statement(published, formula, tolerance, close, contradicted)
+        return cls(quantity, published, formula, numeric, None, criterion, close, statement)
 
     @classmethod
     def claimed(
-        cls, quantity: str, published: str, formula: float, at_least: float = -math.inf, at_most: float = math.inf
+        cls,
+        quantity: str,
+        published: str,
+        formula: float,
+        at_least: float = -math.inf,
+        at_most: float = math.inf,
+        *,
+        contradicted: bool = False,
     ) -> "Finding":
-        """A claim made in words, and a number of ours whose size decides whether it holds."""
-        criterion, holds = _within(formula, at_least, at_most)
-        return cls(quantity, published, formula, None, None, criterion, holds)
+        """A claim made in words, and a number of ours whose size decides whether it holds.
+
+        ``contradicted``: the bounds are those of a counterexample, and the claim does not hold where they do.
+        """
+        criterion, inside = _within(formula, at_least, at_most)
+        statement = _statement(published, formula, 0.0, inside, contradicted)
+        return cls(quantity, published, formula, None, None, criterion, inside, statement)
 
     @classmethod
     def measured(
-        cls, quantity: str, published: str, simulation: float, at_least: float = -math.inf, at_most: float = math.inf
+        cls,
+        quantity: str,
+        published: str,
+        simulation: float,
+        at_least: float = -math.inf,
+        at_most: float = math.inf,
+        *,
+        contradicted: bool = False,
     ) -> "Finding":
         """The same of a number that comes from drawing and fitting, not from a formula."""
-        criterion, holds = _within(simulation, at_least, at_most)
-        return cls(quantity, published, None, simulation, None, criterion, holds)
+        criterion, inside = _within(simulation, at_least, at_most)
+        statement = _statement(published, simulation, 0.0, inside, contradicted)
+        return cls(quantity, published, None, simulation, None, criterion, inside, statement)
+
+
+_LIMIT = re.compile(r"(at most|below|at least|above) ([0-9.]+)")
+# Papers print two or three digits: a number is as printed if it is within a twentieth of it.
+_PRINTED = 0.05
+
+
+def _statement(published: str, ours: float, tolerance: float, passes: bool, contradicted: bool) -> Statement:
+    """Decide by a number or a limit that is published; words hold where the check does, unless they are said not to."""
+    if not published or published.startswith(("none", "(")):  # nothing, or a remark of ours in its place
+        return Statement.NONE
+    if contradicted or published.startswith("erratum"):
+        return Statement.CONTRADICTED if passes else Statement.HOLDS
+    number, limit = _as_number(published), _LIMIT.fullmatch(published)
+    if number is not None:
+        holds = abs(number - ours) <= max(tolerance, _PRINTED * abs(number))
+    elif limit is not None:
+        side, value = limit[1], float(limit[2])
+        holds = ours <= value * (1 + _PRINTED) if side in ("at most", "below") else ours >= value * (1 - _PRINTED)
+    else:
+        holds = passes
+    return Statement.HOLDS if holds else Statement.CONTRADICTED
+
+
+def _as_number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def _within(value: float, at_least: float, at_most: float) -> tuple[str, bool]:
@@ -127,14 +210,20 @@ class Outcome:
     note: str = ""
 
     @property
-    def agrees(self) -> bool:
-        """Whether every check holds; an outcome without checks does not agree with anything."""
-        return bool(self.findings) and all(finding.agrees for finding in self.findings)
+    def passes(self) -> bool:
+        """Whether every check of ours passes; an outcome without checks passes none."""
+        return bool(self.findings) and all(finding.passes for finding in self.findings)
+
+    @property
+    def statements(self) -> dict[str, int]:
+        """How many published statements hold, how many do not, and how many findings have none."""
+        return {str(kind): sum(found.statement is kind for found in self.findings) for kind in Statement}
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-able account."""
         return {
-            "agrees": self.agrees,
+            "passes": self.passes,
+            "statements": self.statements,
             "findings": [_without_infinities(asdict(finding)) for finding in self.findings],
             "plots": [str(path) for path in self.plots],
             "data": [str(path) for path in self.data],

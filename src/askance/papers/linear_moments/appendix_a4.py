@@ -213,7 +213,7 @@ def _levels() -> list[Finding]:
     for alpha in (SMALL_ALPHA, 4.0):
         waste = flip_variance(alpha / 2) / flip_variance(alpha)
         name = f"flip variance of coordinate release, paper / tight, alpha={alpha:g}"
-        findings.append(Finding.claimed(name, "1 if the level were alpha", float(waste), 3.9, 10))
+        findings.append(Finding.claimed(name, "1 if the level were alpha", float(waste), 3.9, 10, contradicted=True))
     return findings
 
 

@@ -231,7 +231,13 @@ def _claims(found: Experiment) -> list[Finding]:
     findings = [
         Finding.claimed(f"{name}: R^2 without privacy", "", clean, at_least=0.2),
         # Footnote 2 prints the share that is missed, which is small where the fit is good.
-        Finding.claimed(f"{name}: footnote 2 as printed, without privacy", "R^2, large", found.printed, at_most=0.25),
+        Finding.claimed(
+            f"{name}: footnote 2 as printed, without privacy",
+            "R^2, large",
+            found.printed,
+            at_most=0.25,
+            contradicted=True,
+        ),
         Finding.claimed(f"{name}: uncentred R^2 of the mean alone", "", found.mean_alone.uncentred, at_least=0.6),
     ]
     for mechanism in PUBLISHED[name]:
@@ -239,7 +245,11 @@ def _claims(found: Experiment) -> list[Finding]:
         lost = clean - published.centred(MODERATE, np.median)
         findings += [
             Finding.claimed(
-                f"{name}: R^2 lost, {mechanism} as published, alpha={MODERATE:g}", "not significant", lost, at_least=0.2
+                f"{name}: R^2 lost, {mechanism} as published, alpha={MODERATE:g}",
+                "not significant",
+                lost,
+                at_least=0.2,
+                contradicted=True,
             ),
             Finding.claimed(
                 f"{name}: gained by window on {mechanism} with our fit, alpha={MODERATE:g}",

@@ -95,7 +95,12 @@ def _spread(scale: float, rng: np.random.Generator) -> Finding:
     # The kurtosis of the Laplace law is 6.
     error = 2 * scale**2 * math.sqrt(5 / draws)
     return Finding.simulated(
-        "variance of the noise, in (2 / (m alpha))^2", 2.0, noise.var() / scale**2, error / scale**2, "2 / (m alpha)"
+        "variance of the noise, in (2 / (m alpha))^2",
+        2.0,
+        noise.var() / scale**2,
+        error / scale**2,
+        "2 / (m alpha)",
+        contradicted=True,
     )
 
 
