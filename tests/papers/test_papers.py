@@ -4,6 +4,7 @@ import csv
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,7 @@ from askance.errors import AskanceError, InvalidInput
 from askance.papers import registry
 from askance.papers.data import labelled_sets, number_sets
 from askance.papers.data.data_folder import FOLDER
+from askance.papers.errata import ERRATA, errata_table
 from askance.papers.findings import Finding, Outcome, Result
 from askance.papers.finite_family import draw_report_counts, fit_moments
 from askance.papers.registry import Entry, entries, reproduces, run_entry, select
@@ -379,3 +381,9 @@ def test_theorem_9_is_contradicted_and_checked(tmp_path):
     levels = [finding for finding in outcome.findings if "2-norm at most 1, d=" in finding.quantity]
     assert outcome.passes
     assert {str(finding.statement) for finding in levels if finding.quantity[-3:] != "d=1"} == {"does not hold"}
+
+
+def test_the_page_has_all_errata_and_their_entries_exist():
+    page = (Path(__file__).parents[2] / "docs" / "reproduce.md").read_text()
+    assert errata_table() in page
+    assert {each.shown_by for each in ERRATA} - {""} <= set(entries())

@@ -13,6 +13,9 @@ from askance.papers.randomised_response.digit_pictures import Gallery, pictures_
 from askance.papers.registry import reproduces
 
 FLIPS = (0.1, 0.2, 0.3, 0.4)  # of the paper's figures 2 and 3
+# What a reconstruction may err, to what was sent. The prior of 256 shades is learned from the pictures themselves, and few
+# pictures teach it little: at p_f = .1 it leaves .88 of the error with 200 of them, and less than .8 with 500.
+_GAIN, _GAIN_OF_FEW = 0.8, 0.95
 
 
 @reproduces(
@@ -39,9 +42,8 @@ def figure_2(rng: np.random.Generator, quick: bool) -> Result:
         gallery.add(digits.scaled(reports), digits.scaled(means))
         findings += _law(digits.states, flip, pictures, reports.astype(np.int64))
         noisy, better = (float(np.mean(digits.scaled(x - pictures) ** 2)) for x in (reports.astype(float), means))
-        findings.append(
-            Finding.claimed(f"p_f={flip:g}: squared error, reconstructed to sent", "", better / noisy, at_most=0.8)
-        )
+        name, least = f"p_f={flip:g}: squared error, reconstructed to sent", _GAIN_OF_FEW if quick else _GAIN
+        findings.append(Finding.claimed(name, "", better / noisy, at_most=least))
         epsilon = channel.guarantee.epsilon
         exact = pictures.shape[1] * math.log((1 - flip) * (digits.states - 1) / flip) + math.log((1 - flip) / flip)
         findings.append(Finding.confirmed(f"p_f={flip:g}: exact epsilon", exact, epsilon, 1e-6 * exact))
