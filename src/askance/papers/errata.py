@@ -22,7 +22,7 @@ ERRATA = (
     Erratum("RR", "majority rule", "c1 + c2 + c3 > 2", "> 1.5"),
     Erratum("RR", "(65)", "EM for the prior and the parameters together",
             "two different priors go by this name: joint EM gives (.6295, .2763, .0942) where water-filling gives "
-            "(.6333, .2787, .0880); askance learns the prior first, by EM on the reports alone"),
+            "(.6333, .2787, .0880); askance learns a prior from the reports of each attribute alone"),
     Erratum("RR", "(107)", "a second term",
             "curvature −s² (p11 − p01) E[φ′]; the direction of theta is consistent, its length is not",
             "randomised-response/appendix-b"),
@@ -46,7 +46,8 @@ ERRATA = (
     Erratum("LM", "beta_cr (ICML edition)", "a sum over all j", "over the released j alone"),
     Erratum("MO", "theorem 6", "‖theta − theta~‖ ≤ ‖mu − mu~‖ / lambda",
             "with risk − (a/2) theta·mu + (ridge/2) ‖theta‖² it is (|a|/2) ‖mu − mu~‖ / ridge; with the paper's own "
-            "lambda ‖theta‖² it is |a| / (4 lambda), so that the printed form holds for |a| ≤ 4 only"),
+            "lambda ‖theta‖² it is |a| / (4 lambda), so that the printed form holds for |a| ≤ 4 only",
+            "mean-operator/theorem-6"),
     Erratum("MO", "theorem 9", "the norm of x at most 1; \"variance 2 / (m alpha)\"",
             "the 1-norm (with the 2-norm the level is sqrt(d) alpha); that is the scale", "mean-operator/theorem-9"),
     Erratum("MO", "theorem 10", "log(d / delta), for all i",

@@ -34,7 +34,7 @@ PAPERS = {
 _MODULES = {
     "class_ratio": ("figure_1", "figure_2", "figure_3"),
     "linear_moments": ("appendix_a4", "figure_3", "figure_4", "figure_5", "figure_6", "figure_7"),
-    "mean_operator": ("accuracy", "factorisation", "theorems"),
+    "mean_operator": ("accuracy", "factorisation", "theorem_6", "theorems"),
     "randomised_response": ("appendix_b", "figure_1", "figure_2", "figure_3", "figure_4", "section_6_1", "voting"),
     "surveys": ("published",),
 }

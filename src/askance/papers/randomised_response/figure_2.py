@@ -13,7 +13,7 @@ from askance.papers.randomised_response.digit_pictures import Gallery, pictures_
 from askance.papers.registry import reproduces
 
 FLIPS = (0.1, 0.2, 0.3, 0.4)  # of the paper's figures 2 and 3
-# What a reconstruction may err, to what was sent. The prior of 256 shades is learned from the pictures themselves, and few
+# What a reconstruction may err, to what was sent. The prior of 256 shades is learned from the pictures, and few
 # pictures teach it little: at p_f = .1 it leaves .88 of the error with 200 of them, and less than .8 with 500.
 _GAIN, _GAIN_OF_FEW = 0.8, 0.95
 

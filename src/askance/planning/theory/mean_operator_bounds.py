@@ -5,31 +5,34 @@ import math
 from askance.errors import InvalidInput
 
 
-def parameter_bound(distance: float, ridge: float, odd: float | None = None) -> float:
-    """Bound how far noise in the mean operator can move the parameters of a ridge fit.
+def parameter_bound(distance: float, ridge: float, odd: float = 1.0) -> float:
+    """Bound how far noise in the mean operator can move the parameters of a ridge fit: ``|a| |mu - mu~| / (2 ridge)``.
 
-    Theorem 6: the minimisers of ``L(mu, theta) + ridge |theta|^2`` for two mean operators are at most
-    ``|mu - mu~| / ridge`` apart. If a of the loss is given, the bound is the sharper ``|a| |mu - mu~| / (4 ridge)``:
-    the gradients differ by ``(a/2) (mu - mu~)``, and the penalised risk is strongly convex with constant 2 ridge.
+    *Proof.* What :class:`~askance.MeanOperatorClassifier` minimises, ``even part - (a/2) theta.mu + (ridge/2)
+    |theta|^2``, is strongly convex with constant ridge, and its gradients for two mean operators differ by
+    ``(a/2) (mu - mu~)``. Theorem 6 prints ``|mu - mu~| / lambda`` for the penalty ``lambda |theta|^2``, which is
+    ``ridge = 2 lambda``: the bound is then ``|a| |mu - mu~| / (4 lambda)``, and what is printed holds for
+    ``|a| <= 4`` only.
 
     Parameters
     ----------
     distance : float
         Between the two mean operators, in the 2-norm.
     ridge : float
-    odd : float, optional
+        As of :class:`~askance.MeanOperatorClassifier`.
+    odd : float
         a of the loss, where f(z) - f(-z) = -a z: 1 for the logistic loss.
 
     Examples
     --------
     >>> parameter_bound(0.5, ridge=0.25)
-    2.0
-    >>> parameter_bound(0.5, ridge=0.25, odd=1.0)
-    0.5
+    1.0
+    >>> parameter_bound(0.5, ridge=0.25, odd=4.0)  # of the square loss
+    4.0
     """
     if not ridge > 0 or not distance >= 0:
         raise InvalidInput(f"distance={distance:g}, ridge={ridge:g}", "a distance, and a positive ridge")
-    return distance / ridge if odd is None else abs(odd) * distance / (4 * ridge)
+    return abs(odd) * distance / (2 * ridge)
 
 
 def noise_bound(width: int, scale: float, failure: float) -> float:
