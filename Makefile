@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test java check bench docs clean
+.PHONY: help demo test java browser check bench docs clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -22,7 +22,7 @@ $(READY): requirements/dev.txt pyproject.toml
 demo: $(READY) ## run a whole private study on bundled data and write its report
 	@$(BIN)/askance demo $(ARGS)
 
-test: $(READY) java ## run all tests, and name the 30 slowest
+test: $(READY) java browser ## run all tests, and name the 30 slowest
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup --durations=30 $(ARGS)
 
 # Spark runs on Java, which pip cannot install. Debian and its kin can; elsewhere the tests of Spark are skipped.
@@ -33,6 +33,15 @@ java:
 	  { $$root apt-get -qq update && $$root apt-get -qq install --yes --no-install-recommends default-jre-headless; } >/dev/null 2>&1 \
 	  && command -v java >/dev/null; \
 	} || printf '%s\n' "" "*** NO JAVA: the tests of the Spark engine will be SKIPPED." "*** Install Java 17 (Debian: apt-get install default-jre-headless) to run them." ""
+
+# Tests of the collector's pages need a browser, and those of its store PostgreSQL and strace: none comes from pip.
+browser:
+	@command -v chromium >/dev/null && command -v strace >/dev/null && ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || { \
+	  root=$$(test "$$(id -u)" = 0 || echo "sudo -n"); \
+	  echo "installing chromium, postgresql and strace for the tests of the collector"; \
+	  { $$root apt-get -qq update && $$root env DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends chromium postgresql strace; } >/dev/null 2>&1 \
+	  && command -v chromium >/dev/null; \
+	} || printf '%s\n' "" "*** NO CHROMIUM, POSTGRESQL OR STRACE: tests of the collector's pages or store will be SKIPPED." "*** Install them (Debian: apt-get install chromium postgresql strace) to run them." ""
 
 check: $(READY) ## formatting, lint, types, architecture
 	@$(BIN)/ruff format --check .

@@ -13,6 +13,7 @@ import typer
 
 from askance import __version__
 from askance.cli.audit import audit
+from askance.cli.collect import export, invite, serve
 from askance.cli.crosstab import crosstab
 from askance.cli.demo import demo
 from askance.cli.fit import fit
@@ -49,7 +50,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "token_normalize_func": canonical_name},
 )
-for command in (demo, privatize, verify, fit, predict, ratios, crosstab, tag, audit, reproduce):
+for command in (demo, privatize, verify, fit, predict, ratios, crosstab, tag, audit, serve, invite, export, reproduce):
     app.command()(command)
 for group in (plan, release, ledger):
     app.add_typer(group)

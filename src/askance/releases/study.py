@@ -7,7 +7,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,8 @@ class Study:
     name, title : str
     sample : Sample
         How people came into the sample.
+    page : mapping
+        How the page that asks the questions looks and what it says; checked by who serves it.
 
     Examples
     --------
@@ -82,6 +84,7 @@ class Study:
     name: str = ""
     title: str = ""
     sample: Sample = SIMPLE_SAMPLE
+    page: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         self.header()  # refuses a study without questions, or with a column declared twice
@@ -139,6 +142,8 @@ class Study:
             lines += ["missing = true"] if covariate.missing else []
         if self.sample.to_dict():
             lines += ["", "[sample]", *_lines(self.sample.to_dict())]
+        if self.page:
+            lines += ["", "[page]", *(f"{_key(name)} = {_toml(value)}" for name, value in self.page.items())]
         return "\n".join(lines) + "\n"
 
 

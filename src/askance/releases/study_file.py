@@ -41,7 +41,7 @@ def parse_study(text: str, source: str) -> dict[str, Any]:
             raise InvalidInput(f"{source} cannot be read: {type(error).__name__}", "a study file (TOML)") from None
         raise InvalidInput(f"{source} is not valid TOML: {error}") from None
     top = _Place(tables, source)
-    top.only("study", "questions", "covariates", "sample")
+    top.only("study", "questions", "covariates", "sample", "page")
     about = top.table("study", {})
     about.only("name", "title")
     questions = top.table("questions", {}).tables()
@@ -55,6 +55,7 @@ def parse_study(text: str, source: str) -> dict[str, Any]:
         "title": about.get("title", str, ""),
         "questions": tuple(_question(name, place) for name, place in questions),
         "covariates": tuple(_covariate(name, place) for name, place in top.table("covariates", {}).tables()),
+        "page": dict(top.table("page", {}).values),  # texts of the page that asks: who serves it looks at them
     }
     sample = top.table("sample", {})
     sample.only(*(field.name for field in fields(Sample)))

@@ -1,0 +1,220 @@
+"""Responses in one SQLite file: a write-ahead log, and a commit that waits for the disk."""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from askance.collector.store import (
+    Outcome,
+    Standing,
+    Store,
+    StoreUnavailable,
+    migrations,
+    new_identifiers,
+    shuffled,
+)
+from askance.errors import InvalidInput
+
+APPLICATION = int.from_bytes(b"ASKC", "big")  # says what the file is, at byte 68
+_PATIENCE = 30_000  # milliseconds that another process may hold the file; an export of a million reports takes a few s
+
+
+@contextmanager
+def _said(store: "SqliteStore") -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise StoreUnavailable(f"{store} did not take it ({error})") from error
+
+
+class SqliteStore(Store):
+    """A file; several processes may use it, one writes at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._database: sqlite3.Connection | None = None
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    @property
+    def _sql(self) -> sqlite3.Connection:
+        # Never a new connection: half of a transaction would be written without the other half.
+        if self._database is None:
+            raise StoreUnavailable(f"{self} is not open")
+        return self._database
+
+    def _ready(self) -> None:
+        if self._database is None:
+            self.connect()
+
+    def connect(self) -> None:
+        if self.path.is_dir() or not self.path.parent.is_dir():
+            raise InvalidInput(f"the database {self.path}", "a file in a folder that is there")
+        with _said(self):
+            database = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
+            try:
+                _check_kind(database, self.path)
+                database.execute(f"PRAGMA busy_timeout = {_PATIENCE}")
+                database.execute("PRAGMA journal_mode = WAL")
+                # A commit that returns has been written to the disk: without FULL, a power cut may take it back.
+                database.execute("PRAGMA synchronous = FULL")
+                database.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten
+                _migrate(database)
+            except BaseException:
+                database.close()
+                raise
+        self._database = database
+
+    def disconnect(self) -> None:
+        if self._database is not None:
+            database, self._database = self._database, None
+            database.close()
+
+    def begin(self) -> bool:
+        self._ready()
+        with _said(self):
+            self._sql.execute("BEGIN IMMEDIATE")
+            return bool(self._sql.execute("SELECT closed FROM study").fetchone()[0])
+
+    def commit(self) -> None:
+        with _said(self):
+            self._sql.execute("COMMIT")
+
+    def rollback(self) -> None:
+        with _said(self):
+            if self._database is not None and self._database.in_transaction:
+                self._database.execute("ROLLBACK")
+
+    def spend(self, digests: Sequence[bytes], day: int) -> set[bytes]:
+        update = "UPDATE invitations SET spent = 1 WHERE digest = ? AND spent = 0 AND (expires IS NULL OR expires >= ?)"
+        with _said(self):
+            return {digest for digest in digests if self._sql.execute(update, (digest, day)).rowcount == 1}
+
+    def unspendable(self, digests: Sequence[bytes], day: int) -> dict[bytes, Outcome]:
+        found = {}
+        with _said(self):
+            for digest in digests:
+                row = self._sql.execute("SELECT spent FROM invitations WHERE digest = ?", (digest,)).fetchone()
+                if row is not None:
+                    found[digest] = Outcome.SPENT if row[0] else Outcome.EXPIRED
+        return found
+
+    def add_invitations(self, digests: Sequence[bytes], expires: int | None) -> None:
+        insert = "INSERT INTO invitations (digest, spent, expires) VALUES (?, 0, ?) ON CONFLICT DO NOTHING"
+        with _said(self):
+            self._sql.executemany(insert, [(digest, expires) for digest in digests])
+
+    def add_reports(self, reports: Sequence[tuple[bytes, str]], day: int, tally: Sequence[tuple[str, int]]) -> None:
+        with _said(self):
+            self._sql.executemany("INSERT INTO reports (id, cell) VALUES (?, ?)", reports)
+            self._sql.executemany(
+                "INSERT INTO tallies (cell, people) VALUES (?, ?) "
+                "ON CONFLICT (cell) DO UPDATE SET people = people + excluded.people",
+                tally,
+            )
+            self._sql.execute(
+                "INSERT INTO days (day, people) VALUES (?, ?) "
+                "ON CONFLICT (day) DO UPDATE SET people = people + excluded.people",
+                (day, len(reports)),
+            )
+
+    def study_digest(self, digest: str) -> str:
+        self._ready()
+        with _said(self):
+            self._sql.execute("INSERT INTO study (one, digest) VALUES (1, ?) ON CONFLICT DO NOTHING", (digest,))
+            return str(self._sql.execute("SELECT digest FROM study").fetchone()[0])
+
+    def standing(self) -> Standing:
+        self._ready()
+        with _said(self):
+            closed, all_, spent, reports, tallied = self._sql.execute(
+                "SELECT (SELECT closed FROM study), (SELECT count(*) FROM invitations), "
+                "(SELECT count(*) FROM invitations WHERE spent = 1), (SELECT count(*) FROM reports), "
+                "(SELECT coalesce(sum(people), 0) FROM tallies)"
+            ).fetchone()
+            days = self._sql.execute("SELECT day, people FROM days ORDER BY day").fetchall()
+        return Standing(bool(closed), all_, spent, reports, tallied, tuple(days))
+
+    def tallies(self) -> dict[str, int]:
+        self._ready()
+        with _said(self):
+            return dict(self._sql.execute("SELECT cell, people FROM tallies").fetchall())
+
+    def cells(self) -> list[str]:
+        self._ready()
+        with _said(self):
+            return shuffled(cell for (cell,) in self._sql.execute("SELECT cell FROM reports"))
+
+    def close_study(self) -> None:
+        self._ready()
+        with _said(self):
+            self._sql.execute("BEGIN IMMEDIATE")
+            try:
+                self._sql.execute("UPDATE study SET closed = 1")
+                cells = shuffled(cell for (cell,) in self._sql.execute("SELECT cell FROM reports"))
+                self._sql.execute("DELETE FROM reports")
+                again = zip(new_identifiers(len(cells)), cells, strict=True)
+                self._sql.executemany("INSERT INTO reports (id, cell) VALUES (?, ?)", again)
+                self._sql.execute("COMMIT")
+            except BaseException:
+                self.rollback()
+                raise
+            self._forget_order()
+
+    def delete_everything(self) -> None:
+        self._ready()
+        with _said(self):
+            self._sql.execute("BEGIN IMMEDIATE")
+            try:
+                self._sql.execute("UPDATE study SET closed = 1")
+                for name in ("reports", "invitations", "tallies", "days"):
+                    self._sql.execute(f"DELETE FROM {name}")
+                self._sql.execute("COMMIT")
+            except BaseException:
+                self.rollback()
+                raise
+            self._forget_order()
+
+    def _forget_order(self) -> None:
+        """Write the whole file anew and empty the log, where the order of old pages could still be read."""
+        self._sql.execute("VACUUM")
+        busy = self._sql.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        if busy:  # somebody has been reading for longer than we waited
+            raise StoreUnavailable(f"{self} is closed, but its log still holds the order of reports: close it again")
+
+
+def _check_kind(database: sqlite3.Connection, path: Path) -> None:
+    """Refuse a file that holds something else; mark one that is new."""
+    try:
+        mark = database.execute("PRAGMA application_id").fetchone()[0]
+        tables = database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    except sqlite3.DatabaseError as error:
+        if not isinstance(error, sqlite3.OperationalError):
+            raise InvalidInput(f"{path} is no SQLite database", "a new file, or one of askance serve") from None
+        raise
+    if mark == 0 and not tables:
+        database.execute(f"PRAGMA application_id = {APPLICATION}")
+    elif mark != APPLICATION:
+        raise InvalidInput(f"{path} is another program's database", "a new file, or one of askance serve")
+
+
+def _migrate(database: sqlite3.Connection) -> None:
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        done = database.execute("PRAGMA user_version").fetchone()[0]
+        known = migrations("sqlite")
+        if done > known[-1][0]:
+            raise InvalidInput(f"a database of version {done}", f"at most {known[-1][0]}", "Upgrade askance.")
+        for number, script in known:
+            if number > done:
+                for statement in script.split(";"):
+                    if statement.strip():
+                        database.execute(statement)
+                database.execute(f"PRAGMA user_version = {number}")
+        database.execute("COMMIT")
+    except BaseException:
+        if database.in_transaction:
+            database.execute("ROLLBACK")
+        raise
