@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from importlib.resources import files
 from typing import Any
 
 from starlette.applications import Starlette
@@ -17,11 +16,11 @@ from askance.collector.keys import Keys
 from askance.collector.questionnaire import LONGEST_TOKEN, Questionnaire, RefusedResponse
 from askance.collector.rate_limit import RateLimit
 from askance.collector.respondent_page import RespondentPage
+from askance.collector.static_files import static_files, static_version
 from askance.collector.store import Outcome, Store, StoreUnavailable, Submission
 from askance.collector.web import Guard, http_error, json_body, said
 from askance.collector.writer import LARGEST_BATCH, Writer
 
-_TYPES = {".mjs": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _SECONDS_TO_COME_BACK = "5"
 _REFUSED = {
     Outcome.UNKNOWN: (409, "this invitation is not known"),
@@ -58,22 +57,18 @@ class Collector:
         self.keys = keys
         self.open = asked.settings.access == "open"
         self.page = RespondentPage.of(asked)
+        self.files = static_files()
         self.pages = {language: self.page.html(language) for language in self.page.texts}
         self.writer = Writer(open_store(), invited=not self.open, largest=largest_batch)
         self.limit = RateLimit(a_minute if self.open else 0)
         self.dashboard = Dashboard(asked, open_store, keys)
-        folder = files("askance.collector").joinpath("static")
-        self.files = {
-            entry.name: (entry.read_bytes(), kind)
-            for entry in folder.iterdir()
-            if (kind := _TYPES.get(entry.name[entry.name.rfind(".") :]))
-        }
 
     def app(self) -> Guard:
         """Return the ASGI application."""
         routes = [
             Route("/", self.respondent, methods=["GET"]),
             Route("/static/{name}", self.static, methods=["GET"]),
+            Route("/static/{version}/{name}", self.static, methods=["GET"]),
             Route("/favicon.ico", self.icon, methods=["GET"]),  # browsers ask for it without being told to
             Route("/reports", self.reports, methods=["POST"]),
             Route("/health", self.health, methods=["GET"]),
@@ -99,17 +94,19 @@ class Collector:
 
     async def static(self, request: Request) -> Response:
         """A script or style of the pages."""
-        return self._file(request.path_params["name"])
+        # An address with the version never means anything else, and need not be asked for again.
+        known = request.path_params.get("version") == static_version()
+        return self._file(request.path_params["name"], "public, max-age=604800, immutable" if known else "no-cache")
 
     async def icon(self, request: Request) -> Response:
         """The little picture of the study's tab."""
         return self._file("icon.svg")
 
-    def _file(self, name: str) -> Response:
+    def _file(self, name: str, cache: str = "no-cache") -> Response:
         found = self.files.get(name)
         if found is None:
             raise HTTPException(404)
-        return Response(found[0], media_type=found[1], headers={"cache-control": "no-cache"})
+        return Response(found[0], media_type=found[1], headers={"cache-control": cache})
 
     async def health(self, request: Request) -> Response:
         """Whether responses can be written."""

@@ -15,6 +15,7 @@ from starlette.routing import Route
 from askance.collector.export import export_release
 from askance.collector.keys import Keys
 from askance.collector.questionnaire import Questionnaire
+from askance.collector.static_files import static_version
 from askance.collector.store import Standing, Store
 from askance.collector.web import json_body, said
 from askance.errors import AskanceError
@@ -128,8 +129,8 @@ def _page(title: str) -> str:
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
 <title>Dashboard: {escape(title)}</title>
-<link rel="icon" href="static/icon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="static/collector.css">
+<link rel="icon" href="static/{static_version()}/icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="static/{static_version()}/collector.css">
 </head>
 <body>
 <main class="wide">
@@ -157,7 +158,7 @@ def _page(title: str) -> str:
 </section>
 </div>
 </main>
-<script type="module" src="static/dashboard.mjs"></script>
+<script type="module" src="static/{static_version()}/dashboard.mjs"></script>
 </body>
 </html>
 """

@@ -6,6 +6,7 @@ from typing import Any
 
 from askance.collector.odds import odds
 from askance.collector.questionnaire import LONGEST_TEXT, Questionnaire
+from askance.collector.static_files import static_version
 from askance.collector.texts import QuestionTexts, Texts
 from askance.entropy.thresholds import RESOLUTION
 from askance.releases.declarations import Covariate, Question
@@ -44,8 +45,8 @@ class RespondentPage:
                 '<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n',
                 '<meta name="robots" content="noindex">\n',
                 f"<title>{escape(texts.title)}</title>\n",
-                '<link rel="icon" href="static/icon.svg" type="image/svg+xml">\n',
-                '<link rel="stylesheet" href="static/collector.css">\n</head>\n<body>\n<main>\n',
+                f'<link rel="icon" href="static/{static_version()}/icon.svg" type="image/svg+xml">\n',
+                f'<link rel="stylesheet" href="static/{static_version()}/collector.css">\n</head>\n<body>\n<main>\n',
                 self._languages(texts),
                 f"<h1>{escape(texts.title)}</h1>\n",
                 _paragraphs(texts.introduction),
@@ -59,7 +60,7 @@ class RespondentPage:
                 "</div>\n</main>\n",
                 f'<script id="definition" type="application/json">{_json(data)}</script>\n',
                 f'<script id="words" type="application/json">{_json(dict(words))}</script>\n',
-                '<script type="module" src="static/respondent.mjs"></script>\n</body>\n</html>\n',
+                f'<script type="module" src="static/{static_version()}/respondent.mjs"></script>\n</body>\n</html>\n',
             ]
         )
 
