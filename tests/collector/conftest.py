@@ -40,7 +40,8 @@ def store(place):
     opened.disconnect()
 
 
-@pytest.fixture(scope="session")
+# Of a module, not of the session: while playwright runs, its event loop is this thread's, and other tests need theirs.
+@pytest.fixture(scope="module")
 def browser():
     if CHROMIUM is None:
         pytest.skip("*** NO CHROMIUM: the tests of the pages are SKIPPED (Debian: apt-get install chromium) ***")
