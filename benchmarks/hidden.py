@@ -2,7 +2,8 @@
 
 Each cell draws 200 data sets (fewer with ``ASKANCE_SETS``), with seeds that were not used when the methods were made,
 and compares estimates and 95% intervals with the truth. "bias" is the mean error in Monte Carlo standard errors;
-coverage has a Monte Carlo error of .015.
+coverage has a Monte Carlo error of .015. Of sixteen values one or two are outside of some limit by chance alone; these
+are measured again on four times as many fresh sets, with errors half as large, and only that counts.
 """
 
 import os
@@ -20,6 +21,7 @@ SETS = int(os.environ.get("ASKANCE_SETS", "200"))
 FIRST_SEED = 40_000  # smaller ones were used to make the methods
 BIAS = 2.0  # Monte Carlo standard errors
 COVERAGE = (0.92, 0.97)
+MORE = 4  # times as many fresh sets, where the first ones were outside of a limit
 
 Drawn = tuple[Any, dict[str, float]]  # a fitted model's summary as a frame, and the truth by row
 
@@ -100,22 +102,43 @@ CELLS: dict[str, Callable[[np.random.Generator], Drawn]] = {
 }
 
 
+def measured(draw: Callable[[np.random.Generator], Drawn], seeds: range) -> dict[str, tuple[float, float]]:
+    """For each value its bias, in Monte Carlo errors, and the coverage of its interval."""
+    errors: dict[str, list[float]] = {}
+    covered: dict[str, list[bool]] = {}
+    for seed in seeds:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ask.AskanceWarning)
+            table, truth = draw(np.random.default_rng(seed))
+        for name, value in truth.items():
+            row = table.loc[name]
+            errors.setdefault(name, []).append(float(row["estimate"]) - value)
+            covered.setdefault(name, []).append(bool(row["lower"] <= value <= row["upper"]))
+    return {
+        name: (
+            float(abs(np.mean(found)) / (np.std(found) / np.sqrt(len(found)))),
+            float(np.mean(covered[name])),
+        )
+        for name, found in errors.items()
+    }
+
+
+def outside(bias: float, coverage: float) -> bool:
+    return bias > BIAS or not COVERAGE[0] <= coverage <= COVERAGE[1]
+
+
 def main() -> Iterator[Measurement]:
     for cell, draw in CELLS.items():
         if os.environ.get("ASKANCE_CELL", cell) != cell:
             continue
-        errors: dict[str, list[float]] = {}
-        covered: dict[str, list[bool]] = {}
-        for number in range(SETS):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ask.AskanceWarning)
-                table, truth = draw(np.random.default_rng(FIRST_SEED + number))
-            for name, value in truth.items():
-                row = table.loc[name]
-                errors.setdefault(name, []).append(float(row["estimate"]) - value)
-                covered.setdefault(name, []).append(bool(row["lower"] <= value <= row["upper"]))
-        for name, found in errors.items():
-            bias = abs(np.mean(found)) / (np.std(found) / np.sqrt(len(found)))
-            yield Measurement(f"{cell}: {name}: bias", float(bias), "Monte Carlo errors", at_most=BIAS)
-            share = float(np.mean(covered[name]))
-            yield Measurement(f"{cell}: {name}: coverage", share, "", at_least=COVERAGE[0], at_most=COVERAGE[1])
+        found = measured(draw, range(FIRST_SEED, FIRST_SEED + SETS))
+        again: dict[str, tuple[float, float]] = {}
+        if any(outside(*values) for values in found.values()):
+            again = measured(draw, range(FIRST_SEED + SETS, FIRST_SEED + (1 + MORE) * SETS))
+        for name, values in found.items():
+            said = name
+            if outside(*values):
+                said = f"{name}, {MORE * SETS} more sets (first {values[0]:.2f}, {values[1]:.3f})"
+            bias, coverage = again[name] if outside(*values) else values
+            yield Measurement(f"{cell}: {said}: bias", bias, "Monte Carlo errors", at_most=BIAS)
+            yield Measurement(f"{cell}: {said}: coverage", coverage, "", at_least=COVERAGE[0], at_most=COVERAGE[1])

@@ -7,19 +7,7 @@ from typing import Any
 import numpy as np
 
 import askance as ask
-from askance.planning import (
-    ClassRatios,
-    Coefficients,
-    Difference,
-    GroupedDesign,
-    LabelTotals,
-    ListDesign,
-    Mean,
-    PredictorEffect,
-    Proportions,
-    RowCoefficients,
-    TotalsCoefficients,
-)
+from askance import planning as plans
 from benchmarks import Measurement
 
 STUDIES = 300  # a simulated standard error is then known to 4%, a power to .03
@@ -35,59 +23,67 @@ def settings() -> Iterator[tuple[str, Any, Any]]:
     devices = {"Warner": ask.Warner(0.75), "die": ask.ForcedResponse(1 / 6, 1 / 6), "RR 2": design_at(2.0)}
     for name, device in devices.items():
         for share in (0.1, 0.3):
-            yield f"proportion {share}, {name}", Proportions(share), device
-            yield f"difference {share}, {name}", Difference(share, share + 0.1), device
-            yield f"coefficient {share}, {name}", Coefficients({"x": 0.6}, share), device
-        yield f"coefficient of two, {name}", Coefficients({"age": 0.03, "female": 0.6}, 0.3, MIXED, "female"), device
+            yield f"proportion {share}, {name}", plans.Proportions(share), device
+            yield f"difference {share}, {name}", plans.Difference(share, share + 0.1), device
+            yield f"coefficient {share}, {name}", plans.Coefficients({"x": 0.6}, share), device
+        yield (
+            f"coefficient of two, {name}",
+            plans.Coefficients({"age": 0.03, "female": 0.6}, 0.3, MIXED, "female"),
+            device,
+        )
         for outcome in ("linear", "logistic"):
-            yield f"{outcome} predictor, {name}", PredictorEffect(0.7, 0.3, outcome), device
-    yield "poisson predictor, die", PredictorEffect(0.4, 0.3, "poisson"), devices["die"]
+            yield f"{outcome} predictor, {name}", plans.PredictorEffect(0.7, 0.3, outcome), device
+    yield "poisson predictor, die", plans.PredictorEffect(0.4, 0.3, "poisson"), devices["die"]
     for count in (3, 5):
-        yield f"list of {count}", Proportions(0.2), ListDesign([0.5] * count)
+        yield f"list of {count}", plans.Proportions(0.2), plans.ListDesign([0.5] * count)
     for mechanism in ("hybrid", "piecewise", "duchi"):
-        yield f"mean, {mechanism}", Mean(40, 12, 0, 100), ask.PrivateNumber(0, 100, 1.0, mechanism)
+        yield f"mean, {mechanism}", plans.Mean(40, 12, 0, 100), ask.PrivateNumber(0, 100, 1.0, mechanism)
     for epsilon in (4.0, 8.0):
         row = ask.PrivateRow(BOUNDS, epsilon, outcome="income")
-        yield f"row coefficient, epsilon {epsilon:g}", RowCoefficients(PILOT, BOUNDS, "income"), row
+        yield f"row coefficient, epsilon {epsilon:g}", plans.RowCoefficients(PILOT, BOUNDS, "income"), row
     for mechanism in ("laplace", "knorm", "gaussian"):
         yield (
             f"totals, {mechanism}",
-            TotalsCoefficients({"x": 0.6, "z": -0.6}, 0.3, of="x"),
-            LabelTotals(1.0, mechanism),
+            plans.TotalsCoefficients({"x": 0.6, "z": -0.6}, 0.3, of="x"),
+            plans.LabelTotals(1.0, mechanism),
         )
     yield (
         "three answers",
-        Proportions([0.5, 0.3, 0.2], ("a", "b", "c")),
+        plans.Proportions([0.5, 0.3, 0.2], ("a", "b", "c")),
         ask.RandomizedResponse(list("abc"), epsilon=2.0),
     )
-    yield "unequal groups", Difference(0.15, 0.3, 0.2), devices["die"]
+    yield "unequal groups", plans.Difference(0.15, 0.3, 0.2), devices["die"]
     yield from unknowns()
     bags = [[0.7, 0.2, 0.1], [0.2, 0.6, 0.2], [0.1, 0.2, 0.7], [0.3, 0.3, 0.4]]
-    yield "ratios of two classes", ClassRatios([[0.8, 0.2], [0.4, 0.6]]), LabelTotals(1.0)
-    yield "ratios of two classes, near", ClassRatios([[0.9, 0.1], [0.5, 0.5], [0.2, 0.8]], 1.5, 500), LabelTotals(0.5)
-    yield "ratios of three classes", ClassRatios(bags), LabelTotals(1.0)
+    yield "ratios of two classes", plans.ClassRatios([[0.8, 0.2], [0.4, 0.6]]), plans.LabelTotals(1.0)
+    yield (
+        "ratios of two classes, near",
+        plans.ClassRatios([[0.9, 0.1], [0.5, 0.5], [0.2, 0.8]], 1.5, 500),
+        plans.LabelTotals(0.5),
+    )
+    yield "ratios of three classes", plans.ClassRatios(bags), plans.LabelTotals(1.0)
 
 
 def unknowns() -> Iterator[tuple[str, Any, Any]]:
     """Designs with something unknown, as proportions and as coefficients."""
     designs = {
-        "cheaters": GroupedDesign(
+        "cheaters": plans.GroupedDesign(
             {"few": ask.Cheaters(ask.ForcedResponse(0.1, 0.2)), "many": ask.Cheaters(ask.ForcedResponse(0.1, 0.6))},
             {"cheaters": 0.1},
         ),
-        "unrelated": GroupedDesign(
+        "unrelated": plans.GroupedDesign(
             {"a": ask.UnrelatedQuestion(0.7, ask.Unknown()), "b": ask.UnrelatedQuestion(0.3, ask.Unknown())},
             {"unrelated_prevalence": 0.3},
             {"a": 0.6, "b": 0.4},
         ),
-        "anchor": GroupedDesign(
+        "anchor": plans.GroupedDesign(
             {"a": ask.RandomAnswers(ask.Crosswise(0.15)), "b": ask.Anchor(ask.RandomAnswers(ask.Crosswise(0.15)))},
             {"random_answers": 0.1},
         ),
     }
     for name, design in designs.items():
-        yield f"proportion 0.3, {name}", Proportions(0.3), design
-        yield f"coefficient 0.3, {name}", Coefficients({"x": 0.6}, 0.3), design
+        yield f"proportion 0.3, {name}", plans.Proportions(0.3), design
+        yield f"coefficient 0.3, {name}", plans.Coefficients({"x": 0.6}, 0.3), design
 
 
 def design_at(epsilon: float) -> Any:

@@ -101,13 +101,13 @@ class Prevalence(Estimator):
         sample_weight: Any = None,
         design: Any = None,
         *,
-        strata: Any = None,
         cluster: Any = None,
+        strata: Any = None,
         fpc: Any = None,
-        replicate_weights: Any = None,
         replicate_method: str = "jk1",
-        rho: float | None = None,
+        replicate_weights: Any = None,
         rscales: Any = None,
+        rho: float | None = None,
     ) -> Self:
         """Fit to reports; ``y`` is ignored and there for scikit-learn only.
 
@@ -133,13 +133,13 @@ class Prevalence(Estimator):
         *,
         question: str | None = None,
         weight: str | None = None,
-        strata: str | None = None,
         cluster: str | None = None,
+        strata: str | None = None,
         fpc: str | None = None,
-        replicate_weights: Sequence[str] = (),
         replicate_method: str = "jk1",
-        rho: float | None = None,
+        replicate_weights: Sequence[str] = (),
         rscales: Sequence[float] | None = None,
+        rho: float | None = None,
     ) -> Self:
         """Fit to a release, which knows its own channel; the data may be larger than memory.
 

@@ -13,6 +13,7 @@ from askance.errors import AskanceWarning, InvalidInput
 from askance.learning.answers.base_rate import BaseRate
 from askance.learning.answers.cluster_covariance import ClusterSpread
 from askance.learning.answers.feature_geometry import Geometry
+from askance.learning.answers.information_inverse import inverse_information
 from askance.learning.answers.interval_choice import Profiler, bent
 from askance.learning.answers.maximum_search import SEVERAL_MAXIMA, MaximumSearch
 from askance.learning.answers.penalised_fit import PenaltyKind, StandardisedFit
@@ -30,7 +31,6 @@ from askance.statistics.softmax_score import ScoreSums
 _SAMPLE_ROWS = 65_536
 _FROZEN = 1e-9  # a variance against that of people drawn one by one: below, it is what rounding left of zero
 _FEW_DEGREES = 4.0  # below, Bell and McCaffrey's own approximation is rough (Pustejovsky & Tipton 2018)
-_NO_CURVATURE = 1e-13  # relative eigenvalue of an information matrix that is rounding alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,7 +235,7 @@ class _Fitting:
         task, geometry = self.task, self.task.geometry
         marginal = task.problem.method == "marginal"
         curvature = sums.information + self.standard.penalty_information(penalty, solution.theta)
-        bread = _inverse(curvature * np.outer(task.used, task.used))
+        bread = inverse_information(curvature * np.outer(task.used, task.used))
         meat, spread = task.meat(solution.theta, sums)
         back = np.kron(np.eye(task.classes - 1), geometry.uncentring)
         information, sandwich = (back @ each @ back.T for each in (bread, bread @ meat @ bread))
@@ -268,12 +268,3 @@ class _Fitting:
         if self.task.replicates is not None:
             return (self.task.replicates.degrees,) * len(combinations)
         return tuple(spread.degrees(combinations).tolist()) if spread is not None else ()
-
-
-def _inverse(information: Floats) -> Floats:
-    size = np.abs(np.diag(information))
-    # Columns that are left out have zeros, of which an inverse makes rounding: it is not to be blown up.
-    scale = np.sqrt(np.where(size > 0, np.maximum(size, np.finfo(float).tiny), 1.0))
-    scaled = information / np.outer(scale, scale)
-    inverse: Floats = np.linalg.pinv(scaled, rcond=_NO_CURVATURE, hermitian=True) / np.outer(scale, scale)
-    return inverse

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise, product
-from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit
@@ -23,6 +22,8 @@ from askance.engines.sources import RecordSource
 from askance.errors import AskanceWarning, InvalidInput, Unidentifiable
 from askance.learning.answers.cluster_covariance import ClusterSpread
 from askance.learning.answers.identifiability import refuse_unidentified
+from askance.learning.answers.information_inverse import inverse_information
+from askance.learning.answers.unknown_notes import border_note, out_of_bounds
 from askance.learning.answers.unknown_objective import JointModel, Penalties, class_places, objective, outer
 from askance.learning.answers.unknown_problem import UnknownProblem, counted_model
 from askance.learning.answers.unknown_result import UnknownFit, UnknownTest
@@ -42,7 +43,6 @@ _MOST_STARTS = 16  # four unknowns and more are started from fewer of all combin
 _ROUNDS = 4  # of finding what ran away: the model, unknown numbers, and again
 _PARABOLA = 0.1  # standard error of a logit below which its likelihood is a parabola for as far as intervals reach
 _OPEN = 1.96  # the 95% quantile: an interval that the likelihood leaves open is one for which Wald's is not valid
-_NO_CURVATURE = 1e-13  # relative eigenvalue of an information matrix that is rounding alone
 _NEXT_TO_NOTHING = 1e-3  # of the penalty: keeps a likelihood without a maximum finite, and shows where it leads
 
 
@@ -155,7 +155,7 @@ class _Fit:
         """Name what ran away: the model, or unknown numbers."""
         model, far = self.model, np.abs(solution.theta) > _FAR
         with np.errstate(divide="ignore"):
-            errors = np.sqrt(np.abs(np.diag(_inverse(solution.local.information))))
+            errors = np.sqrt(np.abs(np.diag(inverse_information(solution.local.information))))
         lost = np.diag(solution.local.information) < 1 / _UNKNOWN_ERROR**2
         ran = far & (lost | ~np.isfinite(errors) | (errors > _UNKNOWN_ERROR))
         names = ["the model"] if ran[: model.free].any() else []
@@ -187,7 +187,7 @@ class _Fit:
             return logits
         plain = self.without_covariates[0][0]
         p = float(expit(found.theta[0]))
-        half = 0.5 * p * (1 - p) * math.sqrt(abs(_inverse(found.local.information)[0, 0]))
+        half = 0.5 * p * (1 - p) * math.sqrt(abs(inverse_information(found.local.information)[0, 0]))
         edge = min(half, 0.5)
         return np.array([logit(min(max(float(expit(plain)), edge), 1 - edge))])
 
@@ -216,7 +216,7 @@ class _Fit:
         expected = sample.expected_information(self.model, theta)
         # Replicates are fits, which follow the curvature that there is.
         curvature = expected if sample.replicates is None else self.model.sums(theta).information
-        bread = _inverse(curvature + penalties(theta).information)
+        bread = inverse_information(curvature + penalties(theta).information)
         self.stated = bread @ expected @ bread
         self.replicated = sample.replicated(self.model, penalties, theta)
         self.seen = bread @ self._meat(theta)[0] @ bread if self.replicated is None else self.replicated
@@ -244,7 +244,7 @@ class _Fit:
         model, intervals = self.model, self.problem.intervals
         if intervals == "wald" and not ran:
             return solution, {}
-        errors = np.sqrt(np.abs(np.diag(_inverse(solution.local.information))))
+        errors = np.sqrt(np.abs(np.diag(inverse_information(solution.local.information))))
         unknown = [
             place
             for name, places in zip(self.problem.channel.unknowns, model.unknown_slices, strict=True)
@@ -290,7 +290,7 @@ class _Fit:
     ) -> UnknownFit:
         problem, model = self.problem, self.model
         sums = model.sums(solution.theta)
-        bread = _inverse(sums.information + penalties(solution.theta).information)
+        bread = inverse_information(sums.information + penalties(solution.theta).information)
         meat, clusters = self._meat(solution.theta)
         back, spare = model.uncentring, self._spare()
         full = len(spare)
@@ -317,8 +317,8 @@ class _Fit:
             )
         sizes = [len(own) * (model.classes - 1) + model.intercept * (model.classes - 1)]
         ends = np.cumsum([*sizes, *(len(columns) + 1 for columns in unknown)]).tolist()
-        self.notes += _outside(problem.channel, [float(solution.theta[p.start]) for p in model.unknown_slices])
-        self.notes += [_note(name, solution, model, problem) for name in self.ran]
+        self.notes += out_of_bounds(problem.channel, [float(solution.theta[p.start]) for p in model.unknown_slices])
+        self.notes += [border_note(name, solution, model, problem) for name in self.ran]
         return UnknownFit(
             theta=flat[: ends[0]].reshape(model.classes - 1, -1),
             gammas=tuple(flat[a:b] for a, b in pairwise(ends)),
@@ -359,43 +359,5 @@ class _Fit:
         return np.array(own, dtype=bool)
 
 
-def _outside(channel: Any, logits: Sequence[float]) -> list[str]:
-    """Say which estimates are not where the channel's guarantee says that they must be."""
-    found = zip(channel.unknowns.items(), map(float, expit(logits)), strict=True)
-    return [
-        f"The estimate of {name} is {value:.3g}, and it was said to be known that it is between {unknown.between[0]:g} "
-        f"and {unknown.between[1]:g}. The guarantee holds only if it is."
-        for (name, unknown), value in found
-        if not unknown.between[0] <= value <= unknown.between[1]
-    ]
-
-
-def _note(name: str, solution: Solution, model: JointModel, problem: UnknownProblem) -> str:
-    if name == "the model" and not len(model.columns):
-        return (
-            f"The likelihood is highest with a share of {listed(problem.channel.classes)} at its border, 0. The log-F "
-            "penalty moves the estimate inside; the interval, which includes the border, says what is known."
-        )
-    if name == "the model":
-        return (
-            "The likelihood grows without end in some direction of the coefficients (the classes are separated, or "
-            "fewer carriers were reported than chance alone would give): there is no finite maximum. The log-F "
-            "penalty keeps them finite; read the intervals, which may be open, rather than the estimates."
-        )
-    places = model.unknown_slices[list(problem.channel.unknowns).index(name)]
-    border = 0 if solution.theta[places.start] < 0 else 1
-    return (
-        f"The likelihood is highest with {name} at its border, {border}. The log-F penalty moves the estimate inside, "
-        "so that coefficients take its uncertainty into account; its interval includes the border."
-    )
-
-
 def _faint(penalty: LogF) -> LogF:
     return LogF(penalty.centre, penalty.scale, _NEXT_TO_NOTHING * penalty.weight)
-
-
-def _inverse(information: Floats) -> Floats:
-    scale = np.sqrt(np.maximum(np.abs(np.diag(information)), np.finfo(float).tiny))
-    scaled = information / np.outer(scale, scale)
-    inverse: Floats = np.linalg.pinv(scaled, rcond=_NO_CURVATURE, hermitian=True) / np.outer(scale, scale)
-    return inverse

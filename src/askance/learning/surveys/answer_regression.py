@@ -109,8 +109,7 @@ class AnswerRegression(SurveyEstimator):
 
         Parameters
         ----------
-        X : n x d, or None
-            Covariates.
+        X : n x d covariates, or None
         y : n reports
         groups : n, optional
             The group of each person: interviewer, school.
@@ -130,27 +129,26 @@ class AnswerRegression(SurveyEstimator):
         release: Any,
         engine: str | Engine = "local",
         *,
-        question: str | None = None,
         formula: str | Formula | None = None,
-        features: Sequence[str] | None = None,
         groups: str | None = None,
         weight: str | None = None,
+        question: str | None = None,
+        features: Sequence[str] | None = None,
     ) -> Self:
         """Fit to a release, which knows its own channel.
 
         Parameters
         ----------
         release : path or Release
-        engine : "local"
-        question : str, optional
-            Which question, if the release has several and no formula names one.
+            Read as a whole, by the engine "local".
         formula : str or Formula, optional
             Such as ``"cheated ~ age + C(school)"``.
+        groups, weight : names of columns, optional
+            The group of each person; sample weights.
+        question : str, optional
+            Which question, if the release has several and no formula names one.
         features : names of numeric columns, optional
             Instead of a formula.
-        groups : name of a column, optional
-            The group of each person.
-        weight : name of a column of sample weights, optional
         """
         refuse_engine(engine, "a regression with links or groups")
         table = SurveyTable.of(release, formula, features or (), weight)

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from askance.arrays import Floats, Integers
+from askance.arrays import Floats
 from askance.engines.base import Engine
 from askance.errors import AskanceWarning, InvalidInput, Unidentifiable
 from askance.learning.face.classes import class_array
@@ -23,14 +23,12 @@ from askance.learning.surveys.hidden_answers import (
     combinations,
     guarantee_of,
     hidden_answers,
-    joint_log_likelihood,
     joint_unbiased,
     notes_on_reports,
 )
 from askance.learning.surveys.hidden_formula import split_formula
-from askance.learning.surveys.hidden_states import HiddenStates
 from askance.learning.surveys.outcome_families import LEAST_LOG_SPREAD, Outcome
-from askance.learning.surveys.state_factors import LogLinear
+from askance.learning.surveys.predictor_model import PredictorModel
 from askance.learning.surveys.survey_estimator import SurveyEstimator
 from askance.learning.surveys.survey_fit import effective_weights, few_people, fit_survey
 from askance.learning.surveys.survey_release import SurveyTable
@@ -38,7 +36,6 @@ from askance.releases.reading import open_release
 from askance.releases.release import Release
 from askance.reports.estimator_report import ReportFigure
 from askance.reports.summary import Summary
-from askance.solvers.log_f import LogF
 
 _MOST_STATES = 64  # combinations of hidden answers: each multiplies the work, and needs people of its own
 _DISAGREE = 0.05  # p-value below which two estimates of the same are taken to differ
@@ -226,7 +223,7 @@ class HiddenPredictor(SurveyEstimator):
             warnings.warn(note, AskanceWarning, stacklevel=4)
         return self
 
-    def _fit_model(self, model: "PredictorModel", weights: Floats | None) -> list[str]:
+    def _fit_model(self, model: PredictorModel, weights: Floats | None) -> list[str]:
         """Fit by likelihood, by corrected scores, or by the latter where both disagree; return notes."""
         if self.method not in ("auto", "likelihood", "moments"):
             raise InvalidInput(f"method={self.method!r}", "'auto', 'likelihood' or 'moments'")
@@ -312,136 +309,3 @@ def _refuse_nearly_constant(answer: HiddenAnswer, weights: Floats | None) -> Non
             "a predictor of which every class is more frequent than chance could make it look",
             "Ask more people, use a channel with less noise, or merge classes.",
         )
-
-
-class PredictorModel:
-    """The likelihood of outcomes and reports, and how its parameters are named."""
-
-    def __init__(
-        self,
-        answers: list[HiddenAnswer],
-        states: Integers,
-        covariates: Covariates,
-        outcome: Outcome,
-        explained: bool,
-    ) -> None:
-        self.answers, self.states, self.covariates, self.outcome = answers, states, covariates, outcome
-        rows, width = covariates.design.shape
-        hidden = np.hstack(
-            [np.eye(len(answer.classes))[states[:, number]][:, 1:] for number, answer in enumerate(answers)]
-        )
-        design = np.empty((rows, len(states), width + hidden.shape[1]))
-        design[:, :, :width] = covariates.design[:, None, :]
-        design[:, :, width:] = hidden
-        self.outcome_factor = outcome.factor(design)
-        self.hidden_width = hidden.shape[1]
-        prior = covariates.design if explained else np.ones((rows, 1))
-        self.prior_width = prior.shape[1]
-        main = (hidden[None, :, :, None] * prior[:, None, None, :]).reshape(rows, len(states), -1)
-        sizes = np.repeat(np.arange(len(answers)), [len(answer.classes) - 1 for answer in answers])
-        pairs = [(a, b) for a in range(len(sizes)) for b in range(a) if sizes[a] != sizes[b]]
-        self.pairs = pairs
-        together = np.stack([hidden[:, a] * hidden[:, b] for a, b in pairs], axis=1) if pairs else hidden[:, :0]
-        features = np.concatenate([main, np.broadcast_to(together, (rows, *together.shape))], axis=2)
-        every = np.broadcast_to(np.arange(len(states)), (rows, len(states)))
-        self.prior = LogLinear(features[:, None], np.zeros_like(every), every)
-
-    def likelihood(self, weights: Floats | None) -> HiddenStates:
-        return HiddenStates(joint_log_likelihood(self.answers), [self.outcome_factor, self.prior], weights)
-
-    @property
-    def _columns(self) -> list[str]:
-        return [
-            f"hidden({answer.name})" if len(answer.classes) == 2 else f"hidden({answer.name})={label}"
-            for answer in self.answers
-            for label in answer.classes[1:]
-        ]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        first = [] if self.outcome.family == "ordered" else ["Intercept"]
-        columns = self._columns
-        priors = ["Intercept", *self.covariates.names[1:]][: self.prior_width]
-        return (
-            *first,
-            *self.covariates.names[1:],
-            *columns,
-            *self.outcome.extra,
-            *(f"{column}: {name}" for column in columns for name in priors),
-            *(f"{columns[a]} with {columns[b]}" for a, b in self.pairs),
-        )
-
-    @property
-    def shown(self) -> int:
-        """How many parameters the outcome has."""
-        return self.outcome_factor.size
-
-    @property
-    def hidden_places(self) -> list[int]:
-        """Where the coefficients of hidden answers are."""
-        first = self.covariates.width - (self.outcome.family == "ordered")
-        return list(range(first, first + self.hidden_width))
-
-    @property
-    def back(self) -> Floats:
-        """Turns parameters of standardised covariates and outcome into those of both as they came."""
-        width, scale = self.covariates.width, self.outcome.scale
-        back = np.eye(len(self.names))
-        own = self.covariates.back
-        if self.outcome.family == "ordered":
-            # Cuts take the place of the intercept, with the other sign.
-            slopes = width - 1
-            back[:slopes, :slopes] = own[1:, 1:]
-            back[slopes + self.hidden_width : self.shown, :slopes] = -own[0, 1:]
-        else:
-            back[:width, :width] = own * scale
-            ends = width + self.hidden_width
-            back[width:ends, width:ends] *= scale
-        for number in range(self.hidden_width):
-            block = slice(self.shown + number * self.prior_width, self.shown + (number + 1) * self.prior_width)
-            back[block, block] = own[: self.prior_width, : self.prior_width]
-        return back
-
-    @property
-    def shift(self) -> Floats:
-        shift = np.zeros(len(self.names))
-        if self.outcome.family == "linear":
-            shift[0], shift[self.shown - 1] = self.outcome.centre, np.log(self.outcome.scale)
-        return shift
-
-    def _base_rates(self) -> Floats:
-        theta = np.zeros(self.prior.size)
-        place = 0
-        for answer in self.answers:
-            share = np.maximum(answer.unbiased.mean(axis=0), 0.5 / len(answer.unbiased))
-            for k in range(1, len(answer.classes)):
-                theta[place] = np.log(share[k] / share[0])
-                place += self.prior_width
-        return theta
-
-    def starts(self) -> list[Floats]:
-        """No effect of the hidden answers; and an effect of one standard deviation up and down."""
-        slopes = self.covariates.width - 1 + self.hidden_width
-        base = self.outcome.start(slopes)
-        starts = []
-        for effect in (0.0, 1.0, -1.0):
-            moved = base.copy()
-            moved[self.hidden_places] = effect
-            starts.append(np.concatenate([moved, self._base_rates()]))
-        return starts
-
-    def penalty(self) -> LogF:
-        start = self.starts()[0]
-        scale = np.ones(len(start))
-        centre = np.zeros(len(start))
-        own = self.shown
-        if not self.outcome.logits:
-            scale[:own] = 0.0
-        elif self.outcome.family == "ordered":
-            cuts = slice(own - len(self.outcome.extra), own)
-            centre[cuts], scale[cuts] = start[cuts], 0.5
-        else:
-            centre[0], scale[0] = start[0], 0.5
-        bases = own + self.prior_width * np.arange(self.hidden_width)
-        centre[bases], scale[bases] = start[bases], 0.5
-        return LogF(centre[None, :], scale)

@@ -113,10 +113,11 @@ class JointTable(SurveyEstimator):
         Parameters
         ----------
         release : path or Release
-        engine : "local"
+            It is read whole; no other engine than "local" does.
         questions : names, optional
             Which questions; all with choices if not given.
-        weight : name of a column of sample weights, optional
+        weight : name of a column, optional
+            The weight of each person.
         """
         refuse_engine(engine, "a joint table")
         table = SurveyTable.of(release, None, (), weight)

@@ -141,7 +141,7 @@ class ListExperiment(SurveyEstimator):
         Parameters
         ----------
         release : path or Release
-        engine : "local"
+            The engine is "local": all rows are read.
         question : str, or two of a double list
             The counts; the left side of the formula, or the only question, if not given.
         treatment : name of a column
@@ -152,7 +152,8 @@ class ListExperiment(SurveyEstimator):
             Instead of a formula.
         direct : name of a column or question, optional
             Answers to the direct question.
-        weight : name of a column of sample weights, optional
+        weight : name of a column, optional
+            Sample weights.
         """
         refuse_engine(engine, "a list experiment")
         table = SurveyTable.of(release, formula, features or (), weight)
