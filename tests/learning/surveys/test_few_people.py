@@ -26,6 +26,26 @@ def test_few_people_are_said_to_be_few():
         ask.JointTable({"a": FORCED, "b": ask.Warner(0.8)}).fit(four)
 
 
+def test_people_of_unequal_weights_are_as_many_as_tell_as_much():
+    """One weight of a million among 400: a table once had shares of 0 and 1 to three digits."""
+    rng = np.random.default_rng(3)
+    channels = {"a": FORCED, "b": ask.Warner(0.8)}
+    truth = rng.choice(["no", "yes"], 400)
+    reports = {name: channel.simulate(truth, rng) for name, channel in channels.items()}
+    x, heavy, some = rng.normal(size=(400, 1)), np.ones(400), np.ones(400)
+    heavy[0], some[:20] = 1e6, 300.0
+    for made in (
+        lambda weights: ask.JointTable(channels).fit(reports, sample_weight=weights),
+        lambda weights: ask.AnswerRegression(FORCED).fit(x, reports["a"], sample_weight=weights),
+        lambda weights: ask.ListExperiment(3).fit(None, np.arange(400) % 3, np.arange(400) % 2, sample_weight=weights),
+    ):
+        with pytest.raises(ask.InvalidInput, match=r"400 people whose weights leave as much as 1\.0 for"):
+            made(heavy)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ask.AskanceWarning)
+            assert any("weights are very unequal: 400 reports" in note for note in made(some).notes_)
+
+
 def test_a_list_of_few_people_has_few_degrees_of_freedom():
     """Welch's interval of two groups, as scipy has it."""
     from scipy.stats import ttest_ind

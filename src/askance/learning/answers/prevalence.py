@@ -23,7 +23,7 @@ from askance.learning.answers.replicate_weights import (
     replicated_arrays,
     replicated_release,
 )
-from askance.learning.answers.report_shares import report_share, score_interval, unequal_weights
+from askance.learning.answers.report_shares import report_share, score_interval
 from askance.learning.answers.sampling_design import SampleColumns, SampledUnits, sampled_arrays
 from askance.learning.answers.share_covariance import (
     Influence,
@@ -44,7 +44,7 @@ from askance.learning.face.classes import class_array
 from askance.learning.face.estimator import Estimator
 from askance.learning.face.figures import shares_figure
 from askance.learning.face.release_records import NumericColumns, records_of, refuse_other_channel
-from askance.learning.face.sample_weights import checked_weights
+from askance.learning.face.sample_weights import checked_weights, unequal_weights
 from askance.learning.face.scoring import Of, asks_for_truth
 from askance.releases.reading import open_release
 from askance.releases.release import Release
@@ -226,7 +226,7 @@ class Prevalence(Estimator):
         if sample is None and replicates is None:
             self.score_ = report_share(channel, counts, self.method)
         self.design_test_ = DesignTest.of(channel, counts, effect)
-        self.notes_: tuple[str, ...] = unequal_weights(counts)
+        self.notes_: tuple[str, ...] = unequal_weights(counts.rows, counts.weight, counts.squared_weight)
         if self.design_test_.alert:
             warnings.warn(self.design_test_.alert, AskanceWarning, stacklevel=3)
         elif outside:

@@ -1,4 +1,4 @@
-"""Intervals of proportions where reports of one kind are few, and what unequal weights leave of many reports."""
+"""Intervals of proportions where reports of one kind are few."""
 
 import numpy as np
 
@@ -7,7 +7,6 @@ from askance.channels.base import LabelChannel
 from askance.statistics.frequencies import ReportCounts
 
 _FEW = 10.0  # reports of the rarer kind below which an estimate plus and minus its errors covers too little
-_UNEQUAL = 0.1  # a sample whose weights leave so little of it is decided by a few of its reports
 
 
 def report_share(channel: LabelChannel, counts: ReportCounts, method: str) -> tuple[float, ...]:
@@ -48,14 +47,3 @@ def score_interval(of: tuple[float, ...], wald: Floats, level: float) -> Floats:
     if upper >= 1:
         lower = min(lower, float(wald[1, 0]))
     return np.array([[1 - upper, 1 - lower], [lower, upper]])
-
-
-def unequal_weights(counts: ReportCounts) -> tuple[str, ...]:
-    """Say that the weights leave next to nothing of a sample; nothing where they do not."""
-    size = float(counts.weight.sum()) ** 2 / float(counts.squared_weight.sum())
-    if size >= _UNEQUAL * counts.rows:
-        return ()
-    return (
-        f"The weights are very unequal: {counts.rows:,} reports tell as much as {size:,.1f} of equal weight. A few of "
-        "them decide the estimates, and errors are measured as if there were many.",
-    )

@@ -18,9 +18,9 @@ from askance.learning.answers.interval_choice import Profiler, bent
 from askance.learning.answers.maximum_search import SEVERAL_MAXIMA, MaximumSearch
 from askance.learning.answers.penalised_fit import PenaltyKind, StandardisedFit
 from askance.learning.answers.replicate_weights import Replicates
-from askance.learning.answers.report_shares import unequal_weights
 from askance.learning.answers.sampling_design import SampledUnits
 from askance.learning.answers.softmax_problem import SoftmaxProblem, SoftmaxTask
+from askance.learning.face.sample_weights import unequal_weights
 from askance.solvers.newton import Solution
 from askance.solvers.profile_likelihood import Profile
 from askance.statistics.frequencies import ReportCounts, ReportFrequencies
@@ -137,7 +137,11 @@ class _Fitting:
 
     def _said(self, fit: SoftmaxFit) -> list[str]:
         """What there is to say about the errors of a fit."""
-        said = list(unequal_weights(self.task.reports)) if self.task.problem.robust else []
+        said = (
+            list(unequal_weights(self.task.reports.rows, self.task.reports.weight, self.task.reports.squared_weight))
+            if self.task.problem.robust
+            else []
+        )
         names = self.task.problem.parameter_names
         frozen = [name for name, effect in zip(names, fit.design_effects, strict=False) if effect < _FROZEN]
         if frozen:

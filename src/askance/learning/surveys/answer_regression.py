@@ -188,7 +188,7 @@ class AnswerRegression(SurveyEstimator):
         self.group_p_value_: float | None = None
         self.n_groups_: int | None = None
         self.spread_curve_: Floats | None = None
-        few = few_people(rows, covariates.width + len(answer.classes) - 2)
+        few = few_people(rows, covariates.width + len(answer.classes) - 2, weights)
         notes = [*notes_on_reports([answer], weights), *covariates.notes, *few]
         fit = plain
         if members is not None:

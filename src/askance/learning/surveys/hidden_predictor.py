@@ -207,7 +207,7 @@ class HiddenPredictor(SurveyEstimator):
             _refuse_nearly_constant(answer, weights)
         model = PredictorModel(answers, states, covariates, outcome, self.explained)
         notes = [
-            *few_people(rows, len(model.names)),
+            *few_people(rows, len(model.names), weights),
             *notes_on_reports(answers, weights),
             *covariates.notes,
             *self._fit_model(model, effective_weights(weights)),

@@ -159,7 +159,7 @@ class JointTable(SurveyEstimator):
             for a, b in pairs_of(range(len(answers)), 2)
         }
         self.fit_p_value_ = _fit_of_patterns(answers, found, weights)
-        few = few_people(rows, len(found) - 1)
+        few = few_people(rows, len(found) - 1, weights)
         self.notes_ = (*notes_on_reports(answers, weights), *few, *self._notes(unbiased))
         for note in self.notes_:
             warnings.warn(note, AskanceWarning, stacklevel=4)

@@ -181,6 +181,8 @@ class ListExperiment(SurveyEstimator):
         self.difference_, self.difference_error_ = both.value, both.error
         self.profiles_ = {}
         notes = [*covariates.notes, *self._notes_on_design(data)]
+        if data.weights is not None and method != "likelihood":  # Welch's degrees of freedom know of few people
+            notes += few_people(len(data.counts), covariates.width + 1, data.weights)
         if method == "likelihood":
             notes += self._fit_likelihood(data, covariates, both)
         elif method == "linear":
@@ -291,7 +293,7 @@ class ListExperiment(SurveyEstimator):
         data = replace(data, weights=effective_weights(data.weights))
         control: Any = self.control
         model = ListModel(data, covariates, control, self.floor, self.ceiling)
-        few = few_people(len(data.counts), len(model.names))
+        few = few_people(len(data.counts), len(model.names), data.weights)
         fit = model.fit(both.value)
         profiled = list(range(covariates.width))
         self._keep_parameters(fit, model.names, model.back, profiled, self.intervals)

@@ -8,6 +8,7 @@ import numpy as np
 
 from askance.arrays import Floats
 from askance.errors import InvalidInput
+from askance.learning.face.sample_weights import unequal_weights
 from askance.learning.surveys.hidden_states import HiddenStates
 from askance.solvers.damped_newton import climb
 from askance.solvers.log_f import LogF
@@ -24,6 +25,7 @@ _SINGULAR = 1e-9
 # are then known to a factor of e^(1.96 x 0.5) = 2.7 either way only, and a likelihood is no parabola over so wide a
 # range. What profiles cover in these models beyond it was not measured.
 _WIDE = 0.5
+_ROUNDING = 1e-6  # of a number of people
 _ENOUGH = 10  # people for each parameter: the usual rule of thumb for regressions of any kind
 _NEXT_TO_NOTHING = 1e-6  # of the penalty: keeps a search for open ends finite, and moves none
 NO_FINITE_MAXIMUM = (
@@ -141,19 +143,26 @@ def fit_survey(
     return SurveyFit(best, likelihood, objective, covariance, rows, starts[0], penalty, penalised, notes)
 
 
-def few_people(people: int, parameters: int) -> list[str]:
-    """Refuse fits that follow every person; say that intervals of large samples are none of small ones."""
+def few_people(rows: int, parameters: int, weights: Floats | None = None) -> list[str]:
+    """Refuse fits that follow every person; say that intervals of large samples are none of small ones.
+
+    People with unequal weights count as so many of equal ones as would tell as much.
+    """
+    people = float(rows) if weights is None else float(weights.sum() ** 2 / (weights @ weights))
+    told = f"{rows:,} people" + (f" whose weights leave as much as {people:.1f}" if people < rows - _ROUNDING else "")
     if people <= parameters:
         raise InvalidInput(
-            f"{people} people for {parameters} parameters",
+            f"{told} for {parameters} parameters",
             "more people than parameters",
-            "Leave covariates out, or ask more people.",
+            "Leave covariates out, ask more people, or look at the largest weights.",
         )
+    notes = [] if weights is None else list(unequal_weights(rows, weights, weights**2))
     if people >= _ENOUGH * parameters:
-        return []
+        return notes
     return [
-        f"{people} people for {parameters} parameters are few: errors and intervals are those of large samples, and "
-        "may be too small."
+        *notes,
+        f"{told} for {parameters} parameters are few: errors and intervals are those of large samples, and may be too "
+        "small.",
     ]
 
 
