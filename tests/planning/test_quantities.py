@@ -185,6 +185,10 @@ class TestWords:
         assert plan.plot().get_ylabel().startswith("expected error")
         assert plan.to_dict()["designs"][0]["simulated"]["coverage"] == [None]
 
+    def test_who_counts_cheaters_is_not_beaten_by_who_takes_them_for_none(self):
+        plan = ask.plan({"both": GroupedDesign(CHEATERS, {"cheaters": 0.1}), "one": ask.Warner(0.85)}, 0.2, n=2000)
+        assert plan["both"].beaten_by is None
+
     def test_what_is_assumed_of_unknown_numbers_is_said(self):
         plan = ask.plan(GroupedDesign(CHEATERS, {"cheaters": 0.1}), 0.2, n=2000)
         assert "20% yes, and cheaters = 0.1, the estimate" in plan.text()

@@ -12,6 +12,7 @@ from askance.errors import InvalidInput
 from askance.planning.plan_search import smallest_epsilon, smallest_n
 from askance.planning.plan_words import plan_table, plan_text
 from askance.planning.quantities.base import Quantity
+from askance.planning.quantities.grouped_design import GroupedDesign
 from askance.planning.quantities.proportions import Proportions
 from askance.planning.simulated_check import SimulatedCheck, check_by_simulation
 
@@ -299,13 +300,21 @@ def _planned(name: str, design: Any, target: _Target, n: int | None) -> PlannedD
 
 
 def _compared(designs: Sequence[PlannedDesign]) -> list[PlannedDesign]:
-    """Mark every design that another one beats: more precise at an equal or smaller epsilon."""
+    """Mark every design that another one beats: more precise at an equal or smaller epsilon.
+
+    One that estimates how many cheat is beaten only by others that do: the rest take for granted that nobody does.
+    """
     compared = []
     for design in designs:
-        better = [d for d in designs if d.epsilon <= design.epsilon * _RATHER and d.worth > design.worth * _RATHER]
+        alike = [one for one in designs if _unknowns(one) == _unknowns(design)]
+        better = [d for d in alike if d.epsilon <= design.epsilon * _RATHER and d.worth > design.worth * _RATHER]
         best = max(better, key=lambda d: round(d.worth, 9), default=None)
         compared.append(replace(design, beaten_by=best.name if best else None))
     return compared
+
+
+def _unknowns(design: PlannedDesign) -> set[str]:
+    return set(design.channel.psi) if isinstance(design.channel, GroupedDesign) else set()
 
 
 def _budget(designs: Sequence[PlannedDesign], epsilon: float | None) -> float:

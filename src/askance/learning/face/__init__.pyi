@@ -34,6 +34,7 @@ from askance.learning.face.release_regression import RegressionTerms as Regressi
 from askance.learning.face.release_regression import ReleaseRegression as ReleaseRegression
 from askance.learning.face.requested_ridge import checked_ridge as checked_ridge
 from askance.learning.face.sample_weights import checked_weights as checked_weights
+from askance.learning.face.sample_weights import unequal_weights as unequal_weights
 from askance.learning.face.saving import ESTIMATORS as ESTIMATORS
 from askance.learning.face.saving import JsonModel as JsonModel
 from askance.learning.face.saving import load_model as load_model
