@@ -105,6 +105,18 @@ def test_it_is_the_maximum_of_the_likelihood_with_the_right_errors(designs, psi,
     assert table.loc[name, "lower"] < value < table.loc[name, "upper"]
 
 
+@EVERY
+@pytest.mark.parametrize("kept", ["a", "b"])
+def test_one_of_two_groups_does_not_tell_the_unknown(designs, psi, law, kept):
+    """Only who was asked directly tells anything alone; a lie detector of .8 was once taken for one that does."""
+    X, reports, design = survey(designs, psi, 39, n=600)
+    alone = design == kept
+    for made in (ask.Prevalence(designs), ask.IndirectClassifier(designs)):
+        rows = (reports[alone],) if isinstance(made, ask.Prevalence) else (X[alone], reports[alone])
+        with pytest.raises(ask.Unidentifiable, match="No row was asked under"):
+            made.fit(*rows, design=design[alone])
+
+
 def test_weights_give_the_sandwich_and_their_unit_does_not_matter():
     designs, psi, law = NAMED["cheaters"]
     X, reports, design = survey(designs, psi, 32)

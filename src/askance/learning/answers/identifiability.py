@@ -21,6 +21,7 @@ _UNDETERMINED = 1e-8
 # happen to be where two effects cancel.
 _PLACES = ((0.3, 0.2), (0.15, 0.35), (0.6, 0.55))
 _APART = 0.07  # by how much unknown numbers differ from each other there, for the same reason
+_NO_SLOPE = 1e-9  # of a root of information of one report: slopes of probabilities in use are a hundredth and more
 _SAME = 1e-6  # relative: coefficients of a relation that are equal
 
 
@@ -67,7 +68,7 @@ def _information(channel: Any, share: Floats, prevalence: float, psi: float) -> 
     rows = jacobian[seen] * np.sqrt(share[seen] / expected[seen])[:, None]
     information = rows.T @ rows
     scale = np.sqrt(np.diag(information))
-    if not scale.min() > 0:
+    if not scale.min() > _NO_SLOPE:  # effects that cancel here, but for rounding, must not pass for a direction
         return 0.0, jacobian
     return float(np.linalg.eigvalsh(information / np.outer(scale, scale))[0]), jacobian
 
