@@ -88,3 +88,41 @@ def test_every_batch_waits_for_the_disk(tmp_path):
 
     careless = script.replace("store.invite", "store._sql.execute('PRAGMA synchronous = OFF'); store.invite", 1)
     assert flushes(script) - flushes(careless) >= 11  # of the invitations, and of each of ten batches
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of 32 megabytes: a log of four is emptied into the database now and then."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32m", "tmpfs", str(folder)], capture_output=True)
+    if mount.returncode:
+        pytest.skip("*** NO SMALL DISK CAN BE MOUNTED HERE: a full disk is tested by a limit of the database only ***")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def test_a_full_disk_refuses_what_it_cannot_keep_and_goes_on_when_there_is_room(tmp_path, small_disk):
+    from collector_killing import send, standing
+
+    (tmp_path / "study.toml").write_text(PLAIN, encoding="utf-8")
+    place = str(small_disk / "r.sqlite")
+    collection = Collection.of(tmp_path / "study.toml", place, None)
+    tokens = collection.invite(300, None)
+    asked = questionnaire(PLAIN)
+    ballast = small_disk / "ballast"
+    free = shutil.disk_usage(small_disk).free
+    with ServerProcess(tmp_path, "--store", place) as server:
+        ballast.write_bytes(b"x" * (shutil.disk_usage(small_disk).free - 400_000))
+        first = {token: send(server.port, response(asked, token)) for token in tokens}
+        stored = [token for token, status in first.items() if status == 201]
+        assert {*first.values()} == {201, 503}
+        assert 0 < len(stored) < 300 < free
+        ballast.unlink()
+        counted = standing(collection)
+        assert (counted.spent, counted.reports, counted.tallied) == (len(stored),) * 3
+        again = {token: send(server.port, response(asked, token)) for token in tokens}
+        assert [token for token, status in again.items() if status == 200] == stored
+        assert {*again.values()} == {200, 201}
+    counted = standing(collection)
+    assert (counted.spent, counted.reports, counted.tallied) == (300, 300, 300)

@@ -145,3 +145,27 @@ def test_numbers_are_refused_with_a_sentence():
     text = '[questions.income]\ntext = "?"\nbounds = [0, 10]\nchannel = { design = "private-number", epsilon = 1.0 }\n'
     with pytest.raises(InvalidInput, match="A page draws from a table of integers"):
         questionnaire(text)
+
+
+@pytest.mark.parametrize(
+    "channel",
+    [
+        ask.Coarsening({"plant": ["oak", "fern"], "animal": ["fox"]}),
+        ask.CandidateSets(["a", "b", "c"], inclusion=0.3),
+        ask.Repeated(ask.Warner(0.8), 2),
+        ask.FiniteChannel([[0.9, 0.2], [0.1, 0.8]], [False, True], ["negative", "positive"]),
+        ask.RandomizedResponse([1, 2, 3], epsilon=1.0),
+    ],
+)
+def test_every_finite_channel_makes_the_round_trip(channel):
+    from askance import Release, Study
+    from askance.collector import Questionnaire
+
+    asked = Questionnaire(Study((Question("q", channel, "What?"),)))
+    body = {"study": asked.digest, "token": "t" * 22, "designs": {}, "covariates": {}}
+    cells = [asked.cell(body | {"reports": {"q": code}}) for code in range(len(channel.report_labels))]
+    release = Release.from_table(asked.columns(cells), asked.study.header())
+    codes = channel.encode_reports(release.to_table()["q"])
+    assert codes.ravel().tolist() == list(range(len(cells)))
+    law = asked.definition["questions"][0]["designs"][""]["law"]
+    assert np.array([[int(count) for count in column] for column in law]).T.tolist() == channel.counts.tolist()

@@ -133,3 +133,20 @@ def test_the_page_s_table_survives_being_written_down():
     study = Study.parse(text)
     assert Study.parse(study.to_toml()) == study
     assert main
+
+
+def test_a_design_with_a_question_that_only_people_can_answer_is_for_paper(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    unknown = TOML.replace(
+        'design = "warner", p = 0.9', 'design = "unrelated-question", p = 0.7, prevalence = "unknown"'
+    )
+    (tmp_path / "study.toml").write_text(unknown, encoding="utf-8")
+    assert "[page] paper = ['cheated']" in refused(run, "serve", "study.toml", "--port", 0)
+
+
+def test_the_responses_are_for_their_owner_only(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "study.toml").write_text(TOML, encoding="utf-8")
+    run("invite", "study.toml", "--count", 1)
+    for path in tmp_path.glob("study.responses*"):
+        assert path.stat().st_mode & 0o777 == 0o600

@@ -66,7 +66,10 @@ def device_law(question: Question, design: Any) -> list[list[int]]:
             "with askance privatize.",
         )
     # An anchor's truth is known, but the page draws from what a person says: who answers at random shall be seen.
-    asked = design.device.as_asked if isinstance(design, Anchor) else design.as_asked
+    try:
+        asked = design.device.as_asked if isinstance(design, Anchor) else design.as_asked
+    except InvalidInput as error:
+        raise InvalidInput(f"{error} On a page, [page] paper = [{question.name!r}] does that") from None
     counts = asked.counts
     if counts.size > _MOST_CELLS:
         raise InvalidInput(

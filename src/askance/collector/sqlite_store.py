@@ -1,5 +1,6 @@
 """Responses in one SQLite file: a write-ahead log, and a commit that waits for the disk."""
 
+import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -52,6 +53,10 @@ class SqliteStore(Store):
     def connect(self) -> None:
         if self.path.is_dir() or not self.path.parent.is_dir():
             raise InvalidInput(f"the database {self.path}", "a file in a folder that is there")
+        try:  # a new file is for its owner only; SQLite gives its log the same rights
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
+        except OSError as error:
+            raise InvalidInput(f"the database {self.path} ({error.strerror})", "a file that can be written") from None
         with _said(self):
             database = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
             try:

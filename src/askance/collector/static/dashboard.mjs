@@ -72,7 +72,7 @@ function showFigures(figures) {
       estimateTable(part.estimates, part.formula ?? part.question, place);
     }
     const left = part.left_out ? [`${part.left_out} responses lack something that the formula needs.`] : [];
-    for (const note of [part.plan, part.test, ...left, ...(part.notes ?? [])]) {
+    for (const note of [part.plan, part.test && `Fit of the design: ${part.test}.`, ...left, ...(part.notes ?? [])]) {
       if (note) {
         element("p", note, place);
       }

@@ -16,6 +16,7 @@ let wait = FIRST_WAIT;
 let timer = null;
 let busy = false;
 
+const named = () => Object.create(null); // a column may have any name, "__proto__" too
 const say = (word, places = {}) =>
   words[word].replace(/\{(\w+)\}/g, (whole, place) => (place in places ? String(places[place]) : whole));
 
@@ -73,7 +74,7 @@ function ownToken() {
 function assigned() {
   let designs = kept("designs");
   if (designs === null) {
-    designs = {};
+    designs = named();
     for (const [column, choice] of Object.entries(study.assign)) {
       designs[column] = draw(choice.counts);
     }
@@ -219,7 +220,7 @@ function answersGiven(designs) {
       }
       return code;
     });
-  const covariates = {};
+  const covariates = named();
   study.covariates.forEach((covariate, number) => {
     const block = form.querySelector(`[data-kind=covariate][data-number="${number}"]`);
     const value = covariateValue(block, covariate);
@@ -250,7 +251,7 @@ function answersGiven(designs) {
 }
 
 function drawn({ answers, covariates, designs }) {
-  const reports = {};
+  const reports = named();
   const shown = [];
   study.questions.forEach((question, number) => {
     const name = designName(question, designs);
