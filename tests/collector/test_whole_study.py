@@ -122,6 +122,8 @@ def test_the_keys_are_for_their_owner_only(run, tmp_path, monkeypatch):
     assert code == 0
     assert "keep the file secret" in err
     assert (tmp_path / "study.keys.json").stat().st_mode & 0o777 == 0o600
+    code, listed, _ = run("invite", "study.toml", "--count", 2, "--json")
+    assert (code, len(links_of("\n".join(json.loads(listed)["links"])))) == (0, 2)
     stored = b"".join(path.read_bytes() for path in tmp_path.glob("study.responses*"))
     assert not any(token.encode() in stored for token in links_of(out))
 

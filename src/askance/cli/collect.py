@@ -48,6 +48,7 @@ def serve(
     batch: Annotated[
         int, typer.Option("--batch", min=1, max=10_000, help="The most responses that are written together.")
     ] = 512,
+    as_json: Json = False,
 ) -> None:
     """Ask a study's questions on a web page that hides each answer on the respondent's own device.
 
@@ -55,7 +56,9 @@ def serve(
     it is on disk; an invitation counts once. Nothing about the respondent is logged or kept. The dashboard opens at
     /dashboard with the key in the file of keys. Stop with Ctrl-C or SIGTERM: what is on its way is written first.
     """
-    from askance.cli.output import say, warn
+    import sys
+
+    from askance.cli.output import print_json, say, warn
     from askance.errors import InvalidInput
 
     try:
@@ -71,6 +74,9 @@ def serve(
 
     def ready(address: str) -> None:
         link = f"{address}#INVITATION" if collection.asked.settings.access == "invited" else address
+        if as_json:  # once, before the first request: for whoever starts servers
+            print_json({"address": address, "dashboard": f"{address}dashboard", "keys": str(collection.keys_path)})
+            sys.stdout.flush()
         say(f"Respondents: {link}")
         say(f"Dashboard: {address}dashboard (its key is in {collection.keys_path})")
         say(f"Responses: {collection.place.rpartition('@')[2]}")
@@ -92,18 +98,22 @@ def invite(
     ] = None,
     store: _StoreOption = None,
     keys: _KeysOption = None,
+    as_json: Json = False,
 ) -> None:
     """Make invitations: links that each let one person answer once.
 
     One link a line is printed, and kept nowhere: the store holds only digests that nobody can turn back into links. The
     invitation is the part after #, which browsers do not send when they load the page.
     """
-    from askance.cli.output import write_data
+    from askance.cli.output import print_json, write_data
 
     day = None if expires is None else _day(expires)
     page = _address(address)
-    tokens = _collection(study, store, keys).invite(count, day)
-    write_data("".join(f"{page}#{token}\n" for token in tokens))
+    links = [f"{page}#{token}" for token in _collection(study, store, keys).invite(count, day)]
+    if as_json:
+        print_json({"links": links, "expires": expires})
+    else:
+        write_data("".join(f"{link}\n" for link in links))
 
 
 def export(
