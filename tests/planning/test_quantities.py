@@ -25,6 +25,7 @@ AGE = np.linspace(20, 70, 300)
 PILOT = {"age": AGE, "income": 2 + 0.1 * AGE + np.tile([-1.5, 0.5, 1.0], 100)}
 ROWS = {"age": (0.0, 100.0), "income": (0.0, 15.0)}
 
+LIES = ask.StochasticLieDetector(0.8)  # truthful = .2 leaves the share without any effect, but for rounding
 CHEATERS = {"few": ask.Cheaters(ask.ForcedResponse(0.1, 0.2)), "many": ask.Cheaters(ask.ForcedResponse(0.1, 0.6))}
 
 # Each with a design and a number of respondents at which the normal law holds.
@@ -244,6 +245,7 @@ class TestWords:
         (lambda: GroupedDesign(CHEATERS, {"cheaters": 0.1}, {"few": 1.0}), "one for each of few, many"),
         (lambda: ask.plan(CHEATERS["few"], 0.2, n=100), "something unknown"),
         (lambda: ask.plan(GroupedDesign({"few": CHEATERS["few"]}, {"cheaters": 0.1}), 0.2, n=9), "do not determine"),
+        (lambda: ask.plan(GroupedDesign({"a": LIES}, {"truthful": 0.2}), 0.3, n=9), "do not determine"),
         (lambda: design_from_text("wraner p=0.2"), "one of list"),
         (lambda: design_from_text("warner p"), "each parameter once"),
         (lambda: design_from_text("warner p=x"), "a number"),

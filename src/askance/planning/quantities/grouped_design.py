@@ -13,6 +13,7 @@ from askance.channels.guarantee import Guarantee
 from askance.channels.labels.design_per_row import DesignPerRow
 from askance.errors import InvalidInput, Unidentifiable
 
+_ROUNDING = 1e-24  # of the largest information; units of covariates may differ by a factor of 1e12
 _SINGULAR = 1e-8  # smallest eigenvalue of an information on the scale of its diagonal, as the estimators refuse it
 
 
@@ -107,8 +108,11 @@ class GroupedDesign:
 
 def joint_covariance(information: Floats, what: str) -> Floats:
     """Invert the information about what is planned and what is unknown beside it, or say that it tells nothing."""
-    scale = np.sqrt(np.maximum(np.diag(information), np.finfo(float).tiny))
-    if np.linalg.eigvalsh(information / np.outer(scale, scale))[0] < _SINGULAR:
+    diagonal = np.diag(information)
+    scale = np.sqrt(np.maximum(diagonal, np.finfo(float).tiny))
+    # Squared slopes of probabilities that rounding alone left are 1e-32, and would pass for a direction of their own.
+    nothing = diagonal.min() <= _ROUNDING * diagonal.max()
+    if nothing or np.linalg.eigvalsh(information / np.outer(scale, scale))[0] < _SINGULAR:
         raise Unidentifiable(
             f"{what} that the reports of this design do not determine",
             "covariates that vary independently, and groups that differ in what an unknown does to their reports",
