@@ -13,7 +13,7 @@ from sklearn.metrics import r2_score
 import askance as ask
 from askance.engines.local.engine import LocalEngine
 from askance.learning.face.release_records import NumericColumns, records_of
-from askance.learning.numbers.second_moments import HiddenRows, SecondMoments
+from askance.learning.numbers import HiddenRows, SecondMoments
 from askance.papers.data.number_sets import NumberSet, housing
 from askance.releases.header import Header, Question
 from askance.releases.writer import ReleaseWriter

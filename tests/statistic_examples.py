@@ -5,7 +5,8 @@ import pyarrow as pa
 
 import askance as ask
 from askance.learning.answers.sampling_design import UnitCounts
-from askance.learning.numbers.second_moments import HiddenOutcome, HiddenRows, ScoreProducts, SecondMoments
+from askance.learning.numbers.moment_readers import HiddenOutcome, HiddenRows
+from askance.learning.numbers.second_moments import FoldMoments, ScoreProducts, SecondMoments
 from askance.learning.records.collapsed_likelihood import CollapsedLikelihood
 from askance.learning.records.posterior import FeaturePosterior
 from askance.learning.records.record_sums import (
@@ -103,6 +104,16 @@ def some_numbers(channel):
     return made
 
 
+def in_three_folds(channel):
+    """The same, with the number of a fold as a last feature."""
+
+    def made(rows, seed=0, weighted=True):
+        records = some_numbers(channel)(rows, seed, weighted)
+        return Records(np.column_stack([records.features, np.arange(rows) % 3]), records.codes, records.weights)
+
+    return made
+
+
 ROW = ask.PrivateRow({"a": (0, 1), "b": (0, 1), "c": (0, 1)}, 4.0)
 NUMBER = ask.PrivateNumber(0, 1, 2.0)
 OUTCOME = HiddenOutcome(NUMBER, (0.0, 0.0, 0.5), (1.0, 1.0, 0.5))
@@ -171,6 +182,11 @@ EXAMPLES = {
         some_records,
     ),
     "moments of rows": (SecondMoments(HiddenRows(ROW)), some_numbers(ROW)),
+    "moments of folds": (FoldMoments(HiddenRows(ROW), 3), in_three_folds(ROW)),
+    "score products and forms of folds": (
+        ScoreProducts(HiddenRows(ROW), np.arange(4.0), np.arange(30.0).reshape(3, 10)),
+        in_three_folds(ROW),
+    ),
     "moments of an outcome": (SecondMoments(OUTCOME), some_numbers(NUMBER)),
     "score products of rows": (ScoreProducts(HiddenRows(ROW), np.arange(4.0)), some_numbers(ROW)),
     "reports of hidden records": (CountReports(FLIPS, 2, 3, np.zeros(2)), some_hidden_records(FLIPS)),

@@ -9,7 +9,8 @@ import pytest
 
 import askance as ask
 from askance.entropy.bits import GeneratorBits
-from askance.learning.numbers.second_moments import HiddenRows, ScoreProducts, SecondMoments
+from askance.learning.numbers.moment_readers import HiddenRows
+from askance.learning.numbers.second_moments import ScoreProducts, SecondMoments
 from askance.statistics.base import Records
 
 COLUMNS = {"age": (0, 100), "income": (-50, 150), "score": (1, 6)}
@@ -208,5 +209,5 @@ def test_sums_that_take_short_cuts_are_the_sums_of_the_moments(mechanism, weight
     first, second = np.triu_indices(reader.width)
     whole[:, first, second] = whole[:, second, first] = dense
     scores = each[:, None] * (whole @ direction)
-    found = products.observe(Records(np.empty((5_000, 0)), reports, weights))
+    found = products.observe(Records(np.empty((5_000, 0)), reports, weights)).products
     np.testing.assert_allclose(found, scores.T @ scores, rtol=1e-8, atol=1e-6)

@@ -17,6 +17,7 @@ import askance as ask
 from askance.cli.app import main
 from askance.engines.local.engine import LocalEngine
 from askance.engines.privatizing import privatize_on
+from askance.learning.numbers.indirect_regressor import HELD_OUT
 from askance.releases.privatizing import privatize_table
 from askance.reports.html import report_html
 from askance.reports.text import report_text
@@ -189,7 +190,7 @@ class TestFit:
         assert found["parameters"]["names"] == list(expected.parameter_names_)
         np.testing.assert_allclose(found["parameters"]["covariance"], expected.covariance_, rtol=1e-9)
         assert found["diagnostics"]["reports"] == ROWS
-        assert "r_squared" not in found["diagnostics"]  # held-out reports tell it
+        assert found["diagnostics"]["r_squared"] == f"{dict(expected.summary().facts)[HELD_OUT]}"
         assert (found["question"], found["outcome"], found["prevalence"]) == ("home", "value", None)
         assert found["guarantee"]["epsilon"] == pytest.approx(6.0)
         assert found["whole_person"]["epsilon"] == pytest.approx(6 + 2 + np.log(4))

@@ -19,18 +19,23 @@ class NumberFacts:
         The penalty that the coefficients were shrunk by; 0 if they were not.
     projected : bool
         Whether the estimated moments had to be moved to the nearest that data can have.
+    r_squared : str, optional
+        On the truth, by reports held out, in words with its interval; nothing where reports do not tell.
     """
 
     reports: int
     weight_column: str | None
     ridge: float
     projected: bool
+    r_squared: str | None = None
 
     def lines(self) -> list[tuple[str, str]]:
         """Return names and texts, for people."""
         lines = [("Reports", f"{self.reports:,}")]
         if self.weight_column:
             lines += [("Weighted by", self.weight_column)]
+        if self.r_squared:
+            lines += [("R squared on the truth, by reports held out", self.r_squared)]
         lines += [("Method", "unbiased moments"), ("Standard errors", "delta method: noise of the channel, and sample")]
         lines += [("Ridge", f"{self.ridge:.4g}" if self.ridge else "none")]
         lines += [("Moments", "moved to the nearest that data can have" if self.projected else "as estimated")]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from askance.engines.base import Engine
 from askance.errors import AskanceWarning, InvalidInput
 from askance.learning.face.formula import in_formula
-from askance.learning.numbers.indirect_regressor import IndirectRegressor
+from askance.learning.numbers.indirect_regressor import HELD_OUT, IndirectRegressor
 from askance.reports.number_report import NumberFacts, NumberReport
 from askance.reports.report import Comparison
 from askance.workflows.covariate_notes import notes_on_hidden_covariates
@@ -43,18 +43,20 @@ def analyse_numbers(opened: OpenReports, engine: str | Engine = "local", command
         model = IndirectRegressor(ridge=request.ridge, fit_intercept="1" in terms).fit_release(
             release, engine, question=asked.name, formula=formula, features=features, weight=request.weight
         )
+    summary = model.summary(request.level)
     report = NumberReport(
         **opened.about((*model.notes_, *attenuated), command),
         sentence=channel.describe(),
         columns=channel.public_bounds(asked.name),
         outcome=model.outcome_,
         formula=_written(model.outcome_, model.parameter_names_[1:]) if formula is None else formula.text,
-        regression=Comparison(model.summary(request.level), None),
+        regression=Comparison(summary, None),
         diagnostics=NumberFacts(
             reports=model.n_reports_,
             weight_column=request.weight,
             ridge=float(model.ridge_),
             projected=bool(model.projected_),
+            r_squared=dict(summary.facts).get(HELD_OUT),
         ),
     )
     return question_result(report, model)

@@ -6,6 +6,7 @@ one bit, so the exact level is e: the tight calibration takes e = epsilon. The p
 twice as private as it says, at four to nine times the variance.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -18,6 +19,7 @@ from askance.channels.guarantee import Guarantee
 from askance.channels.layouts import Fields, Reports
 from askance.channels.probabilities import checked_probabilities
 from askance.channels.rows.bit_channel import BitChannel, Calibration
+from askance.channels.rows.report_views import ReportView, coded_view, some_of
 from askance.entropy.bernoulli import NoisyBit
 from askance.entropy.bits import BitSource
 from askance.entropy.draws import AliasSampler
@@ -139,6 +141,16 @@ class CoordinateRelease(BitChannel):
         counts = np.bincount(self.encode_reports(reports), minlength=2 * self.dim)
         total: Floats = (counts * self._values).reshape(self.dim, 2).sum(axis=1)
         return total
+
+    def views_of(self, names: Sequence[str]) -> tuple[ReportView, ...]:
+        chance = self.coordinate_counts / RESOLUTION
+        low, high = self.bit.chance(np.array([0.0, 1.0])).tolist()
+        sides = np.array([[1 - low, 1 - high], [low, high]])
+        views = [ReportView("coordinates", chance[:, None], lambda reports: (reports >> 1).astype(np.intp))]
+        for j in some_of(self.dim):
+            laws = np.vstack([chance[j] * sides, np.full((1, 2), 1 - chance[j])])
+            views.append(coded_view(f"bits of {names[j]}", 2 * j, 2, laws))
+        return tuple(views)
 
     def noise_covariance(self, truth: Any) -> Floats:
         fraction = self._fractions(truth)

@@ -7,6 +7,7 @@ paper takes e = epsilon / (2 m), which gives away epsilon (1 - D / (2 m)) where 
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -19,6 +20,7 @@ from askance.channels.channel import Prepared
 from askance.channels.guarantee import Guarantee
 from askance.channels.layouts import Bits, Reports
 from askance.channels.rows.bit_channel import BitChannel, Calibration
+from askance.channels.rows.report_views import Cells, ReportView, pair_places, some_of
 from askance.compiled import compiled
 from askance.entropy.bernoulli import NoisyBit
 from askance.entropy.bits import BitSource
@@ -159,6 +161,16 @@ class PerValueFlip(BitChannel):
         totals = [rows * zero + ones * (one - zero) for zero, one in (self._values, self._values**2)]
         return float(rows), float(rows), totals[0], totals[1]
 
+    def views_of(self, names: Sequence[str]) -> tuple[ReportView, ...]:
+        low, high = self.bit.chance(np.array([0.0, 1.0])).tolist()
+        side = np.array([[1 - low, 1 - high], [low, high]])
+        alone = [ReportView(f"bits of {names[j]}", side, _BitCells((j,))) for j in some_of(self.dim)]
+        pairs = [
+            ReportView(f"bits of {names[i]} and {names[j]}", np.kron(side, side), _BitCells((i, j)))
+            for i, j in pair_places(self.dim)
+        ]
+        return (*alone, *pairs)
+
     def extreme_rows(self) -> dict[str, Floats]:
         rows = {name: self._first_values(row) for name, row in super().extreme_rows().items()}
         if self._most < self.dim:
@@ -176,6 +188,19 @@ class PerValueFlip(BitChannel):
         fraction = self._fractions(truth)
         noise = self.bit.second_moment(fraction.mean(axis=0)) - np.mean(fraction**2, axis=0)
         return np.diag(self.bound**2 * noise)
+
+
+@dataclass(frozen=True)
+class _BitCells:
+    """The cell of one bit, or of two."""
+
+    columns: tuple[int, ...]
+
+    def __call__(self, reports: Reports) -> Cells:
+        found = np.zeros(len(reports), dtype=np.intp)
+        for column in self.columns:
+            found = 2 * found + reports.reshape(len(reports), -1)[:, column]
+        return found
 
 
 def _checked_max_ones(max_ones: Any, dim: int) -> int:

@@ -11,6 +11,7 @@ that its mean stays.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from askance.arrays import Floats
 from askance.channels.guarantee import Guarantee
 from askance.channels.layouts import Fields, Reports
+from askance.channels.rows.report_views import Cells, ReportView
 from askance.channels.rows.selection import MOST_ROUNDS, Selection
 from askance.channels.rows.vectors import VectorChannel, checked_bound, checked_dim, checked_epsilon
 from askance.compiled import compiled
@@ -33,6 +35,9 @@ _STEP = 1 / 16  # of a report: rounding adds 1/1536 to the variance of a proposa
 _ZERO = 127  # the code of 0; codes go from 0 to 254, a byte
 _FINER = 16  # steps of a proposal in a step of a report; the module's first lines say what that costs
 _CODES_A_CHUNK = 1 << 18  # half a megabyte of proposals, of two bytes each: they stay in the processor's cache
+# Reports shorter, or longer, than all but so many can be; a little more than that, for what rounding to steps does.
+_TAIL, _SLACK = 0.01, 1.2
+_LEAST_DIM = 3  # below, lengths say little
 _A_HAIR = 1 + 1e-12  # a vector on the border may come out longer by rounding
 
 
@@ -186,6 +191,23 @@ class PrivUnit(VectorChannel):
     def unbias(self, reports: Any) -> Floats:
         steps = self.encode_reports(reports).reshape(-1, self.dim).astype(np.float64) - _ZERO
         return steps * (_STEP * self.radius / self.selection.mean)
+
+    def views_of(self, names: Sequence[str]) -> tuple[ReportView, ...]:
+        """Of the length of reports: across the truth they are normal, and along it no proposal is longer than 7.94."""
+        from scipy.stats import chi2
+
+        if self.dim < _LEAST_DIM:
+            return ()
+        short, long = chi2.ppf(_TAIL, self.dim - 1), chi2.isf(_TAIL, self.dim) + self.rounds * (_ZERO * _STEP) ** 2
+        ends = np.array([0.0, _SLACK * _TAIL])
+        low, high = np.repeat(ends, 2), np.tile(ends, 2)
+
+        def cells(reports: NDArray[Any]) -> Cells:
+            steps = reports.reshape(len(reports), -1).astype(float) - _ZERO
+            squares = self.rounds * _STEP**2 * np.einsum("ij,ij->i", steps, steps)
+            return np.where(squares < short, 0, np.where(squares > long, 2, 1))
+
+        return (ReportView("lengths", np.array([low, 1 - low - high, high]), cells),)
 
     def expected(self, row: Floats) -> Floats:
         short: Floats = self.shorten([row])[0][0]  # a long row is shortened, and reported as such

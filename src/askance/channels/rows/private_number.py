@@ -1,5 +1,6 @@
 """One number within public bounds, in the units of the data."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -12,6 +13,7 @@ from askance.channels.layouts import Fields, Reports
 from askance.channels.question_channel import QuestionChannel
 from askance.channels.rows.bounds import checked_bounds
 from askance.channels.rows.number_law import NumberLaw
+from askance.channels.rows.report_views import ReportView, given_view, number_laws
 from askance.channels.rows.vectors import VectorChannel, checked_epsilon
 from askance.entropy.bits import BitSource
 from askance.errors import Unidentifiable
@@ -150,6 +152,9 @@ class PrivateNumber(VectorChannel, QuestionChannel):
     def expected(self, row: Floats) -> Floats:
         centred: Floats = (row - self.centre) / self.half
         return np.concatenate([centred, centred**2]) if self.tells_squares else centred
+
+    def views_of(self, names: Sequence[str]) -> tuple[ReportView, ...]:
+        return (given_view("codes", 0, *number_laws(self.law)),)
 
     def variance(self, truth: Any) -> Floats:
         """Return Var[unbias(report) | truth] for each number."""

@@ -25,6 +25,7 @@ from askance.channels.rows.bounds import Bounds
 from askance.channels.rows.coordinate_release import CoordinateRelease
 from askance.channels.rows.per_value_flip import PerValueFlip
 from askance.channels.rows.priv_unit import PrivUnit
+from askance.channels.rows.report_views import ReportView
 from askance.channels.rows.sampled_coordinates import SampledCoordinates
 from askance.channels.rows.triple_release import TripleRelease
 from askance.channels.rows.vectors import NumberChannel, RowMechanism, checked_epsilon, product_names, products
@@ -280,6 +281,12 @@ class PrivateRow(NumberChannel, QuestionChannel):
         short, _ = self.inner.shortened(((moments - self._offset) / self._scale)[None])
         expected: Floats = self._offset + self._scale * short[0]
         return expected
+
+    @cached_property
+    def report_views(self) -> tuple[ReportView, ...]:
+        if self.mechanism == "window":
+            return self.inner.views_of(self.names)
+        return self.inner.views_of(["1", *self.names] if self.mechanism == "triple" else self.estimated)
 
     @property
     def work(self) -> int:

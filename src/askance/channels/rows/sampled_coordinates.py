@@ -1,6 +1,7 @@
 """Some numbers of a row, each hidden by itself."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -12,6 +13,7 @@ from askance.arrays import Floats
 from askance.channels.guarantee import Guarantee
 from askance.channels.layouts import Reports
 from askance.channels.rows.number_law import NumberLaw
+from askance.channels.rows.report_views import ReportView, number_laws
 from askance.channels.rows.subset_channel import SubsetChannel
 from askance.channels.rows.vectors import checked_bound, checked_dim, checked_epsilon
 from askance.entropy.bits import BitSource
@@ -109,6 +111,9 @@ class SampledCoordinates(SubsetChannel):
     def unbias(self, reports: Any) -> Floats:
         """Return b, n x dim, with E[b_i | truth_i] = truth_i; zero where a report says nothing."""
         return self._spread_out(reports, self.bound * self.law.values)
+
+    def views_of(self, names: Sequence[str]) -> tuple[ReportView, ...]:
+        return self._views_of_each(names, *number_laws(self.law))
 
     def noise_covariance(self, truth: Any) -> Floats:
         """Return the mean over rows of Cov[unbias(report) | truth], dim x dim."""

@@ -1,6 +1,7 @@
 """Channels that report some numbers of a row: which ones is drawn at random, whatever their values."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from askance.arrays import Floats
 from askance.channels.layouts import Fields, Reports
+from askance.channels.rows.report_views import Cells, ReportView, given_view, named_view, some_of
 from askance.channels.rows.vectors import VectorChannel
 from askance.errors import InvalidInput
 
@@ -52,6 +54,15 @@ class SubsetChannel(VectorChannel):
                     "Pass what privatize or simulate returned.",
                 )
         return checked
+
+    def _views_of_each(self, names: Sequence[str], table: Cells, laws: Floats) -> tuple[ReportView, ...]:
+        """Views of the single numbers, of which ``table`` says the cell of each code."""
+        codes = [f"codes of {name}" for name in names]
+        places = some_of(self.dim)
+        if self._reports_all:
+            return tuple(given_view(codes[place], place, table, laws) for place in places)
+        single, _ = self.inclusion()
+        return tuple(named_view(codes[j], j, float(single[j]), self._numbers, table, laws) for j in places)
 
     def inclusion(self) -> tuple[Floats, Floats]:
         """Return the probability that a report is about number j, and that it is about both i and j."""

@@ -12,7 +12,7 @@ The paper's t = epsilon / 2 costs 1.5 epsilon on [0, 1]. Tight is t = epsilon / 
 0.4 epsilon.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from functools import cached_property
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from askance.arrays import Floats
 from askance.channels.guarantee import Guarantee
 from askance.channels.layouts import Fields, Reports
+from askance.channels.rows.report_views import ReportView, coded_view, some_of
 from askance.channels.rows.vectors import RowMechanism, checked_dim, checked_epsilon, product_names, products
 from askance.entropy.bernoulli import NoisyBit
 from askance.entropy.bits import BitSource
@@ -183,6 +184,17 @@ class TripleRelease(RowMechanism):
         out[rows, start[second]] = values[three & 1] * (self.dim / 2)
         out[rows, start[first] + second - first] = middle[three >> 1 & 1] * len(self._pairs[0])
         return out
+
+    def views_of(self, names: Sequence[str]) -> tuple[ReportView, ...]:
+        low, high = self.bit.chance(np.array([0.0, 1.0])).tolist()
+        side = np.array([[1 - low, 1 - high], [low, high]])
+        three, pairs = np.kron(np.kron(side, side), side), len(self._pairs[0])
+        views = [ReportView("pairs", np.full((pairs, 1), 1 / pairs), lambda reports: (reports >> 3).astype(np.intp))]
+        for place in some_of(pairs):
+            laws = np.vstack([three / pairs, np.full((1, 8), 1 - 1 / pairs)])
+            about = " and ".join(names[side[place]] for side in self._pairs)
+            views.append(coded_view(f"bits of {about}", 8 * place, 8, laws))
+        return tuple(views)
 
     @property
     def estimated(self) -> list[str]:

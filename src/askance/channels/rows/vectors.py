@@ -4,7 +4,7 @@ import math
 import sys
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,9 @@ from askance.channels.layouts import Bits, Fields, Reports
 from askance.compiled import compiled
 from askance.entropy.bits import BitSource
 from askance.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from askance.channels.rows.report_views import ReportView
 
 LARGEST_EPSILON = 50.0  # odds of 5 * 10^21: whoever asks for more did not mean a level of privacy
 
@@ -94,6 +97,11 @@ class NumberChannel(Channel):
         return None
 
     @property
+    def report_views(self) -> "tuple[ReportView, ...]":
+        """How reports are checked against what the channel can make."""
+        return ()
+
+    @property
     def work(self) -> int:
         """How many numbers are drawn for a report beyond those that it holds."""
         return 0
@@ -117,6 +125,14 @@ class RowMechanism(NumberChannel):
     def limits(self) -> tuple[Floats, Floats]:
         low, high = self.range
         return np.full(self.dim, low), np.full(self.dim, high)
+
+    def views_of(self, names: Sequence[str]) -> "tuple[ReportView, ...]":
+        """How reports are checked against what the channel can make, in words that call the coordinates so."""
+        return ()
+
+    @property
+    def report_views(self) -> "tuple[ReportView, ...]":
+        return self.views_of(self.names)
 
     def _row_guarantee(self, epsilon: float) -> Guarantee:
         protects, neighbours = f"one row of {self.dim} numbers", "any two rows within the public bounds"

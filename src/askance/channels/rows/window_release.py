@@ -2,6 +2,7 @@
 
 import math
 import operator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -12,6 +13,15 @@ from askance.arrays import Floats
 from askance.channels.guarantee import Guarantee
 from askance.channels.layouts import Reports
 from askance.channels.rows.product_sums import accumulate_products
+from askance.channels.rows.report_views import (
+    CELLS,
+    PAIR_CELLS,
+    Cells,
+    ReportView,
+    blank_law,
+    pair_places,
+    window_laws,
+)
 from askance.channels.rows.subset_channel import SubsetChannel
 from askance.channels.rows.vectors import checked_dim, checked_epsilon, product_names, products
 from askance.channels.rows.window_law import Cost, WindowLaw, law_within, least_cost
@@ -181,6 +191,21 @@ class WindowRelease(SubsetChannel):
             return float(len(rows)), float(len(rows)), sums, squares
         return float(weight.sum()), float(weight @ weight), sums, squares
 
+    def views_of(self, names: Sequence[str]) -> tuple[ReportView, ...]:
+        law = self.law
+        table, inside = window_laws(law, CELLS)
+        alone = self._views_of_each(names, table, law.kappa * inside + (1 - law.kappa) * blank_law(table)[:, None])
+        coarse, inside = window_laws(law, PAIR_CELLS)
+        outside, cells = blank_law(coarse), len(inside)
+        both = law.kappa * np.kron(inside, inside) + (1 - law.kappa) * np.kron(outside, outside)[:, None]
+        _, together = self.inclusion()
+        pairs = []
+        for i, j in pair_places(self.dim):
+            chance = float(together[i, j])
+            laws = np.vstack([chance * both, np.full((1, both.shape[1]), 1 - chance)])
+            pairs.append(ReportView(f"codes of {names[i]} and {names[j]}", laws, _PairCells(self, i, j, coarse, cells)))
+        return (*alone, *pairs)
+
     def noise_covariance(self, truth: Any) -> Floats:
         """Return the mean over rows of Cov[unbias(report) | truth], dim x dim."""
         values, _ = self.clip(truth)
@@ -205,6 +230,26 @@ class WindowRelease(SubsetChannel):
         if ready and np.iinfo(layout.dtype).max + 1 == self.law.codes:
             return np.ascontiguousarray(reports)
         return self.encode_reports(reports).reshape(-1, wide)
+
+
+@dataclass(frozen=True, eq=False)
+class _PairCells:
+    """The cell of the codes of two numbers; a last one for reports that are not about both."""
+
+    channel: WindowRelease
+    first: int
+    second: int
+    table: Cells
+    cells: int
+
+    def __call__(self, reports: Reports) -> Cells:
+        which, codes = self.channel._numbers_and_codes(reports)
+        found = np.full((len(reports), 2), -1, dtype=np.intp)
+        for place, number in enumerate((self.first, self.second)):
+            rows, at = np.nonzero(which == number)
+            found[rows, place] = self.table[codes[rows, at]]
+        both = (found >= 0).all(axis=1)
+        return np.where(both, self.cells * found[:, 0] + found[:, 1], self.cells**2)
 
 
 def _law(epsilon: float, k: int) -> WindowLaw:

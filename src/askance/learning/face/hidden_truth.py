@@ -71,6 +71,18 @@ class Estimate:
         return self.value - half, self.value + half
 
 
+def in_words(found: Estimate, level: float = 0.95) -> str:
+    """Write an estimate with its interval.
+
+    Examples
+    --------
+    >>> in_words(Estimate(0.84, 0.02, 1200, "unbiased"))
+    '0.840 (95% from 0.801 to 0.879)'
+    """
+    low, high = found.interval(level)
+    return f"{found.value:.3f} ({100 * level:.10g}% from {low:.3f} to {high:.3f})"
+
+
 class ReportLaw(NamedTuple):
     """The rows that were asked under one design, with its matrix S (reports x K) and R (K x reports)."""
 

@@ -15,8 +15,9 @@ from askance.errors import InvalidInput
 from askance.learning.face.formula import Formula
 from askance.learning.face.release_records import NumericColumns, records_of
 from askance.learning.face.release_regression import RegressionTerms
+from askance.learning.numbers.folds import FoldedRecords
+from askance.learning.numbers.moment_readers import HiddenOutcome, HiddenRows
 from askance.learning.numbers.report_sets import ReportSet
-from askance.learning.numbers.second_moments import HiddenOutcome, HiddenRows
 from askance.releases.header import Question
 from askance.releases.release import Release
 from askance.statistics.features import FeatureMoments
@@ -48,7 +49,7 @@ class ReportSetReader:
         if hides_rows(channel):
             about = self if formula is None else replace(self, outcome=formula.left)
             features = terms.features if formula is None else self._plain_terms(formula)
-            source = engine.cache(records_of(release, asked, NumericColumns(()), terms.weight))
+            source = engine.cache(FoldedRecords(records_of(release, asked, NumericColumns(()), terms.weight)))
             return about.of_rows(channel, source, features)
         if not hides_outcome(channel):
             raise InvalidInput(
@@ -61,12 +62,13 @@ class ReportSetReader:
         reader = terms.reader(release, engine, self.features)
         if not reader.intercept:
             self._refuse_intercept(formula)
-        source = engine.cache(records_of(release, asked, reader, terms.weight))
-        moments = engine.reduce(FeatureMoments(len(reader.names), intercept=True), source)
+        source = engine.cache(FoldedRecords(records_of(release, asked, reader, terms.weight)))
+        # The number of the fold is a column more.
+        moments = engine.reduce(FeatureMoments(len(reader.names) + 1, intercept=True), source)
         if not moments.weight > 0:
             raise InvalidInput("a release without rows of positive weight", "at least one report")
-        mean = moments.second[0, 1:] / moments.weight
-        spread = np.sqrt(np.maximum(np.diag(moments.second)[1:] / moments.weight - mean**2, 0.0))
+        mean = moments.second[0, 1:-1] / moments.weight
+        spread = np.sqrt(np.maximum(np.diag(moments.second)[1:-1] / moments.weight - mean**2, 0.0))
         return outcome_reports(channel, source, (*reader.names, asked.name), mean, spread)
 
     def _plain_terms(self, formula: Formula) -> list[str]:

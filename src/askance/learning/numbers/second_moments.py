@@ -1,186 +1,20 @@
 """Sums of estimated second moments: all that a linear regression needs of hidden rows.
 
-With a = (1, columns), a report gives an unbiased estimate b of the upper triangle of a a'. One pass sums b and its
-squares; when the coefficients are known, a second pass sums the products of the scores that their errors come from.
+One pass sums the estimates and their squares, fold by fold; when the coefficients are known, a second pass sums the
+products of the scores that their errors come from.
 """
 
-import math
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from askance.arrays import Floats
-from askance.channels.rows.private_number import PrivateNumber
-from askance.channels.rows.private_row import PrivateRow
+from askance.learning.numbers.folds import in_folds
+from askance.learning.numbers.moment_readers import MomentReader, MomentSums
 from askance.statistics.base import Records, add_fields
-from askance.statistics.frequencies import counted
-from askance.statistics.row_blocks import BLOCK_ROWS, blocks
-
-
-class MomentSums(NamedTuple):
-    """Sums over reports of weights, of estimated moments, and of their squares."""
-
-    rows: int
-    weight: float
-    squared_weight: float
-    total: Floats
-    squares: Floats
-
-    @property
-    def mean(self) -> Floats:
-        """The estimated moments, upper triangle."""
-        mean: Floats = self.total / self.weight
-        return mean
-
-    @property
-    def variance(self) -> Floats:
-        """The variance of each estimated moment."""
-        spread: Floats = np.maximum(self.squares - self.squared_weight * self.mean**2, 0.0) / self.weight**2
-        return spread
-
-
-def symmetric_matrix(upper: Floats) -> Floats:
-    """Return the symmetric matrix with such an upper triangle, by rows."""
-    width = math.isqrt(2 * len(upper))  # w (w + 1) / 2 entries
-    matrix = np.empty((width, width))
-    first, second = np.triu_indices(width)
-    matrix[first, second] = matrix[second, first] = upper
-    return matrix
-
-
-class Tally(NamedTuple):
-    """Estimated moments of some reports, n x width (width + 1) / 2, with the sums of w and w^2 of equal reports."""
-
-    moments: Floats
-    weight: Floats
-    squared_weight: Floats
-
-
-class MomentReader(Protocol):
-    """Estimates the moments of rows from their reports."""
-
-    @property
-    def width(self) -> int:
-        """The length of a = (1, columns)."""
-
-    @property
-    def to_units(self) -> Floats:
-        """L with a in the units of the data = L a on the reader's own scale."""
-
-    def tallies(self, records: Records) -> Iterator[Tally]:
-        """Yield unbiased estimates of the upper triangle of a a', in pieces that fit a core's cache."""
-
-    def sums(self, records: Records) -> MomentSums:
-        """Return the sums over a batch."""
-
-
-@dataclass(frozen=True)
-class HiddenRows:
-    """Rows of which every column is hidden."""
-
-    channel: PrivateRow
-
-    @property
-    def width(self) -> int:
-        return len(self.channel.bounds.names) + 1
-
-    @property
-    def to_units(self) -> Floats:
-        return self.channel.to_units
-
-    def tallies(self, records: Records) -> Iterator[Tally]:
-        layout = self.channel.layout
-        reports: NDArray[np.integer] = records.codes
-        if len(layout.states) == 1 and layout.states[0] < len(records):
-            # Equal reports have equal moments: each code is worked out once.
-            weight, squared = counted(self.channel.encode_reports(reports), records.weights, layout.states[0])
-            reports = np.arange(layout.states[0])
-        else:
-            weight, squared = _weights(records)
-        for start in range(0, len(reports), BLOCK_ROWS):
-            rows = slice(start, start + BLOCK_ROWS)
-            yield Tally(self.channel.moments(reports[rows]), weight[rows], squared[rows])
-
-    def sums(self, records: Records) -> MomentSums:
-        sums = self.channel.moment_sums(records.codes, records.weights)
-        return _summed(self, records) if sums is None else MomentSums(len(records), *sums)
-
-
-@dataclass(frozen=True)
-class HiddenOutcome:
-    """Public features, and an outcome that is hidden alone, or not at all.
-
-    Parameters
-    ----------
-    channel : PrivateNumber, optional
-        How the outcome was hidden; codes of records are outcomes themselves if not given.
-    centre, scale : tuple of float
-        By which features, and last the outcome, are standardised.
-    """
-
-    channel: PrivateNumber | None
-    centre: tuple[float, ...]
-    scale: tuple[float, ...]
-
-    @property
-    def width(self) -> int:
-        return len(self.centre) + 1
-
-    @cached_property
-    def to_units(self) -> Floats:
-        matrix = np.diag([1.0, *self.scale])
-        matrix[1:, 0] = self.centre
-        return matrix
-
-    @property
-    def tells_squares(self) -> bool:
-        """Whether a report says something about the square of the outcome."""
-        return self.channel is None or self.channel.tells_squares
-
-    def tallies(self, records: Records) -> Iterator[Tally]:
-        for block in blocks(records):
-            yield Tally(self._moments(block), *_weights(block))
-
-    def _moments(self, records: Records) -> Floats:
-        outcome = records.codes if self.channel is None else self.channel.unbias(records.codes)
-        rows = np.empty((len(records), self.width))
-        rows[:, 0] = 1.0
-        rows[:, 1:-1] = (records.features - np.array(self.centre[:-1])) / np.array(self.scale[:-1])
-        rows[:, -1] = (outcome - self.centre[-1]) / self.scale[-1]
-        first, second = np.triu_indices(self.width)
-        products: Floats = rows[:, first] * rows[:, second]
-        if self.channel is not None:  # the square of an estimate is no estimate of the square
-            products[:, -1] = self.channel.unbias_square(records.codes) if self.tells_squares else 0.0
-        return products
-
-    def sums(self, records: Records) -> MomentSums:
-        found = _summed(self, records)
-        if not self.tells_squares:
-            found.total[-1] = np.nan
-        return found
-
-
-def _weights(records: Records) -> tuple[Floats, Floats]:
-    if records.weights is None:
-        ones = np.ones(len(records))
-        return ones, ones
-    return records.weights, records.weights**2
-
-
-def _summed(reader: MomentReader, records: Records) -> MomentSums:
-    weight, squared = 0.0, 0.0
-    size = reader.width * (reader.width + 1) // 2
-    total, squares = np.zeros(size), np.zeros(size)
-    for tally in reader.tallies(records):
-        weight += float(tally.weight.sum())
-        squared += float(tally.squared_weight.sum())
-        total += tally.weight @ tally.moments
-        squares += tally.squared_weight @ tally.moments**2
-    return MomentSums(len(records), weight, squared, total, squares)
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,15 +34,66 @@ class SecondMoments:
         return add_fields(first, second)
 
 
+class FoldSums(NamedTuple):
+    """The same sums fold by fold: folds, or folds x moments."""
+
+    rows: Floats
+    weight: Floats
+    squared_weight: Floats
+    total: Floats
+    squares: Floats
+
+    @property
+    def whole(self) -> MomentSums:
+        """The sums over all folds."""
+        rows, weight, squared, total, squares = (field.sum(axis=0) for field in self)
+        return MomentSums(int(rows), float(weight), float(squared), total, squares)
+
+    def only(self, folds: list[int]) -> MomentSums:
+        """The sums over some folds."""
+        rows, weight, squared, total, squares = (field[folds].sum(axis=0) for field in self)
+        return MomentSums(int(rows), float(weight), float(squared), total, squares)
+
+
+@dataclass(frozen=True, eq=False)
+class FoldMoments:
+    """Sum the estimated moments of a reader, fold by fold."""
+
+    reader: MomentReader
+    folds: int
+
+    def empty(self) -> FoldSums:
+        nothing = SecondMoments(self.reader).empty()
+        return FoldSums(*(np.array([field] * self.folds, dtype=float) for field in nothing))
+
+    def observe(self, records: Records) -> FoldSums:
+        sums = [self.reader.sums(part) for part in in_folds(records, self.folds)]
+        return FoldSums(*(np.array(field, dtype=float) for field in zip(*sums, strict=True)))
+
+    def merge(self, first: FoldSums, second: FoldSums) -> FoldSums:
+        return add_fields(first, second)
+
+
+class ScoreSums(NamedTuple):
+    """The sums of s s', and of the squares of the forms of folds."""
+
+    products: Floats
+    squared_forms: float
+
+
 @dataclass(frozen=True, eq=False)
 class ScoreProducts:
-    """Sum s s' over reports, where s = (estimated a a') direction: the noise of the normal equations."""
+    """Sum s s' over reports, where s = (estimated a a') direction: the noise of the normal equations.
+
+    With ``forms``, folds x moments, also the squares of w form . moments, each report by the form of its fold.
+    """
 
     reader: MomentReader
     direction: Floats  # of length width, on the reader's own scale
+    forms: Floats | None = None
 
-    def empty(self) -> Floats:
-        return np.zeros((self.reader.width, self.reader.width))
+    def empty(self) -> ScoreSums:
+        return ScoreSums(np.zeros((self.reader.width, self.reader.width)), 0.0)
 
     @cached_property
     def _contraction(self) -> Floats:
@@ -222,12 +107,36 @@ class ScoreProducts:
         matrix[entry[off], second[off]] = self.direction[first[off]]
         return matrix
 
-    def observe(self, records: Records) -> Floats:
-        total = self.empty()
-        for tally in self.reader.tallies(records):
-            scores = tally.moments @ self._contraction
-            total += (scores * tally.squared_weight[:, None]).T @ scores
-        return total
+    def observe(self, records: Records) -> ScoreSums:
+        products, squared = self.empty()
+        parts: Iterable[tuple[Records, Floats | None]] = [(records, None)]
+        if self.forms is not None:
+            parts = zip(in_folds(records, len(self.forms)), self.forms, strict=True)
+        for part, form in parts:
+            for tally in self.reader.tallies(part):
+                scores = tally.moments @ self._contraction
+                products += (scores * tally.squared_weight[:, None]).T @ scores
+                if form is not None:
+                    squared += float(tally.squared_weight @ (tally.moments @ form) ** 2)
+        return ScoreSums(products, squared)
 
-    def merge(self, first: Floats, second: Floats) -> Floats:
+    def merge(self, first: ScoreSums, second: ScoreSums) -> ScoreSums:
+        return add_fields(first, second)
+
+
+@dataclass(frozen=True, eq=False)
+class SquaredForm:
+    """Sum the squares of w form . moments over reports, where the form is one weight for each moment."""
+
+    reader: MomentReader
+    form: Floats
+
+    def empty(self) -> float:
+        return 0.0
+
+    def observe(self, records: Records) -> float:
+        tallies = self.reader.tallies(records)
+        return float(sum(tally.squared_weight @ (tally.moments @ self.form) ** 2 for tally in tallies))
+
+    def merge(self, first: float, second: float) -> float:
         return first + second
