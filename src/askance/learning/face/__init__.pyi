@@ -16,6 +16,7 @@ from askance.learning.face.formula_grammar import TRANSFORMATIONS as TRANSFORMAT
 from askance.learning.face.formula_grammar import checked_formula as checked_formula
 from askance.learning.face.hidden_truth import Estimate as Estimate
 from askance.learning.face.hidden_truth import HiddenTruth as HiddenTruth
+from askance.learning.face.hidden_truth import in_words as in_words
 from askance.learning.face.likelihood_results import LikelihoodResults as LikelihoodResults
 from askance.learning.face.linear_classifier import LinearClassifier as LinearClassifier
 from askance.learning.face.linear_parameters import feature_names as feature_names
@@ -23,6 +24,7 @@ from askance.learning.face.linear_parameters import parameter_names as parameter
 from askance.learning.face.plain_sklearn import plain_classifier as plain_classifier
 from askance.learning.face.random_state import random_generator as random_generator
 from askance.learning.face.random_state import random_seed as random_seed
+from askance.learning.face.release_records import Decoder as Decoder
 from askance.learning.face.release_records import FeatureReader as FeatureReader
 from askance.learning.face.release_records import NumericColumns as NumericColumns
 from askance.learning.face.release_records import ReleaseColumns as ReleaseColumns
