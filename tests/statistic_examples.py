@@ -6,7 +6,8 @@ import pyarrow as pa
 import askance as ask
 from askance.learning.answers.sampling_design import UnitCounts
 from askance.learning.numbers.moment_readers import HiddenOutcome, HiddenRows
-from askance.learning.numbers.second_moments import FoldMoments, ScoreProducts, SecondMoments
+from askance.learning.numbers.report_checks import ReportCells
+from askance.learning.numbers.second_moments import FoldMoments, ScoreProducts, SecondMoments, SquaredForm
 from askance.learning.records.collapsed_likelihood import CollapsedLikelihood
 from askance.learning.records.posterior import FeaturePosterior
 from askance.learning.records.record_sums import (
@@ -182,6 +183,8 @@ EXAMPLES = {
         some_records,
     ),
     "moments of rows": (SecondMoments(HiddenRows(ROW)), some_numbers(ROW)),
+    "cells of reports": (ReportCells(ROW), some_numbers(ROW)),
+    "squares of a form": (SquaredForm(HiddenRows(ROW), np.arange(10.0)), some_numbers(ROW)),
     "moments of folds": (FoldMoments(HiddenRows(ROW), 3), in_three_folds(ROW)),
     "score products and forms of folds": (
         ScoreProducts(HiddenRows(ROW), np.arange(4.0), np.arange(30.0).reshape(3, 10)),

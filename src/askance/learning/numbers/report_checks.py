@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,17 +31,17 @@ _REMEDY = "Pass what channel.privatize returned, with the channel that made it."
 
 
 class Seen(NamedTuple):
-    """How many reports are in each cell of all views, one view after the other, and whether all are the same."""
+    """How many reports are in each cell of all views, one view after the other; the ends of what they hold."""
 
     counts: Floats
     rows: int
-    least: Any
-    most: Any
+    least: Floats
+    most: Floats
 
     @property
     def alike(self) -> bool:
         """Whether no two reports differ."""
-        return self.rows > 1 and self.least == self.most
+        return self.rows > 1 and bool((self.least == self.most).all())
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,25 +55,20 @@ class ReportCells:
         return self.channel.report_views
 
     def empty(self) -> Seen:
-        return Seen(np.zeros(sum(len(view.laws) for view in self._views)), 0, None, None)
+        ends = np.full(len(self.channel.layout.states), np.inf)
+        return Seen(np.zeros(sum(len(view.laws) for view in self._views)), 0, ends, -ends)
 
     def observe(self, records: Records) -> Seen:
         codes = records.codes if records.weights is None else records.codes[records.weights > 0]
         if not len(codes):
             return self.empty()
         counts = [np.bincount(view.cells(codes), minlength=len(view.laws)) for view in self._views]
-        table = codes.reshape(len(codes), -1)
-        ends = [tuple(end.tolist()) for end in (table.min(axis=0), table.max(axis=0))]
-        return Seen(np.concatenate([*counts, []]), len(codes), *ends)
+        table = codes.reshape(len(codes), -1).astype(float)
+        return Seen(np.concatenate([*counts, []]), len(codes), table.min(axis=0), table.max(axis=0))
 
     def merge(self, first: Seen, second: Seen) -> Seen:
-        if not first.rows or not second.rows:
-            return second if not first.rows else first
-        least, most = (
-            tuple(pick(a, b) for a, b in zip(one, other, strict=True))
-            for pick, one, other in ((min, first.least, second.least), (max, first.most, second.most))
-        )
-        return Seen(first.counts + second.counts, first.rows + second.rows, least, most)
+        ends = np.minimum(first.least, second.least), np.maximum(first.most, second.most)
+        return Seen(first.counts + second.counts, first.rows + second.rows, *ends)
 
 
 def check_reports(channel: NumberChannel, source: RecordSource, engine: Engine) -> tuple[str, ...]:
