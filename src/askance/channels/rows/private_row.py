@@ -282,7 +282,7 @@ class PrivateRow(NumberChannel, QuestionChannel):
         expected: Floats = self._offset + self._scale * short[0]
         return expected
 
-    @cached_property
+    @property
     def report_views(self) -> tuple[ReportView, ...]:
         if self.mechanism == "window":
             return self.inner.views_of(self.names)

@@ -7,9 +7,7 @@ however few reports there are (Agrawal 2020, Finite-sample concentration of the 
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -50,19 +48,15 @@ class ReportCells:
 
     channel: NumberChannel
 
-    @cached_property
-    def _views(self) -> Sequence[ReportView]:
-        return self.channel.report_views
-
     def empty(self) -> Seen:
         ends = np.full(len(self.channel.layout.states), np.inf)
-        return Seen(np.zeros(sum(len(view.laws) for view in self._views)), 0, ends, -ends)
+        return Seen(np.zeros(sum(len(view.laws) for view in self.channel.report_views)), 0, ends, -ends)
 
     def observe(self, records: Records) -> Seen:
         codes = records.codes if records.weights is None else records.codes[records.weights > 0]
         if not len(codes):
             return self.empty()
-        counts = [np.bincount(view.cells(codes), minlength=len(view.laws)) for view in self._views]
+        counts = [np.bincount(view.cells(codes), minlength=len(view.laws)) for view in self.channel.report_views]
         table = codes.reshape(len(codes), -1).astype(float)
         return Seen(np.concatenate([*counts, []]), len(codes), table.min(axis=0), table.max(axis=0))
 
