@@ -233,7 +233,7 @@ class IndirectRegressor(RegressorMixin, ReleaseRegression):  # type: ignore[misc
         if not hasattr(self, "guarantee_"):
             self.guarantee_ = worst_guarantee(self._channels)
         if not hasattr(self, "r_squared_error_"):  # what was kept was fitted and judged by the same reports
-            self.r_squared_ = self.r_squared_error_ = float("nan")
+            self.r_squared_error_ = float("nan")
 
     def _check_parameters(self) -> None:
         checked_ridge(self.ridge)
@@ -317,7 +317,7 @@ class IndirectRegressor(RegressorMixin, ReleaseRegression):  # type: ignore[misc
         """Return estimates, standard errors, z, p and intervals as a table."""
         check_is_fitted(self, "coef_")
         facts = [("reports", f"{self.n_reports_}")]
-        if np.isfinite(self.r_squared_):
+        if np.isfinite(self.r_squared_error_):
             facts.append((HELD_OUT, in_words(self._r_squared, level)))
         if self.ridge_:
             facts.append(("ridge", f"{self.ridge_:.4g}"))
