@@ -104,6 +104,9 @@ NUMBERS: dict[str, Any] = {
         f"row-{mechanism}": ask.PrivateRow(_COLUMNS, 6.0, mechanism, outcome="score")
         for mechanism in ("window", "unit", "sampled", "coordinate", "per-value", "triple")
     },
+    "row-categories": ask.PrivateRow(
+        {"town": ["north", "south", "west"], "smoker": ["no", "yes"], "age": (0, 100)}, 4.0, outcome="smoker"
+    ),
     "row-shortened": ask.PrivateRow(_COLUMNS, 3.0, "unit", radius=0.5),
 }
 ATTRIBUTES: dict[str, Any] = {

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -59,13 +59,17 @@ class Numbers(Answers):
 
     @cached_property
     def columns(self) -> Sequence[Column]:
-        return [NumberColumn(name) for name in self.question.sources]
+        labels = self.channel.categories
+        return [
+            LabelColumn(name, labels[name]) if name in labels else NumberColumn(name) for name in self.question.sources
+        ]
 
     def prepared(self, arrays: Mapping[str, pa.Array]) -> Prepared:
-        prepared: Prepared = self.channel.prepare(
-            np.column_stack([arrays[name].to_numpy() for name in self.question.sources])
-        )
-        return prepared
+        if self.channel.categories:
+            names = self.question.sources
+            return cast(Prepared, self.channel.prepare({name: arrays[name].to_numpy(False) for name in names}))
+        table = np.column_stack([arrays[name].to_numpy() for name in self.question.sources])
+        return cast(Prepared, self.channel.prepare(table))
 
 
 class Attributes(Answers):

@@ -1,7 +1,8 @@
 """Tables of rows in groups: features of each row, and the name of its group; proportions by group."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,7 @@ from askance.channels.alphabet import listed
 from askance.errors import InvalidInput
 from askance.files.location import StrPath
 from askance.mechanisms.person_keys import id_texts
-from askance.tables.column_kinds import NumberColumn
+from askance.tables.column_kinds import Column, LabelColumn, NumberColumn
 from askance.tables.data_files import open_data
 from askance.tables.people import read_columns
 
@@ -35,8 +36,17 @@ class GroupedRows:
     values: Floats
 
     @classmethod
-    def read(cls, path: StrPath, group_column: str | None, columns: Sequence[str] | None = None) -> "GroupedRows":
-        """Read rows from CSV or Parquet; the features are all columns but the group's, unless some are chosen."""
+    def read(
+        cls,
+        path: StrPath,
+        group_column: str | None,
+        columns: Sequence[str] | None = None,
+        categories: Mapping[str, tuple[str, ...]] | None = None,
+    ) -> "GroupedRows":
+        """Read rows from CSV or Parquet; the features are all columns but the group's, unless some are chosen.
+
+        A column of categories becomes an indicator for each but the first, such as ``town[south]``.
+        """
         data = open_data(path)
         names = [name for name in data.columns if name != group_column] if columns is None else list(columns)
         if not names:
@@ -45,15 +55,24 @@ class GroupedRows:
             raise InvalidInput(f"{group_column!r}, both a feature and the name of a row's group", "one or the other")
         if twice := {name for name in names if names.count(name) > 1}:
             raise InvalidInput(f"the features {listed(names)}", f"{listed(sorted(twice))} once")
-        wanted = [NumberColumn(name) for name in names]
+        labels = {name: of for name, of in (categories or {}).items() if name in names}
+        wanted: list[Column] = [
+            LabelColumn(name, labels[name]) if name in labels else NumberColumn(name) for name in names
+        ]
         groups = None
         if group_column is None:
             found = read_columns(data, wanted)[1]
         else:
             table, found = read_columns(data, wanted, group_column)
             groups = _group_names(table.column(group_column), path, group_column)
-        values = np.column_stack([array.to_numpy(zero_copy_only=False) for array in found])
-        return cls(groups, tuple(names), values)
+        made: dict[str, Any] = {}
+        for name, array in zip(names, found, strict=True):
+            if name in labels:
+                codes = array.indices.to_numpy()
+                made.update({f"{name}[{label}]": codes == k for k, label in enumerate(labels[name]) if k})
+            else:
+                made[name] = array.to_numpy(zero_copy_only=False)
+        return cls(groups, tuple(made), np.column_stack([*made.values()]).astype(float))
 
 
 @dataclass(frozen=True, eq=False)

@@ -75,8 +75,13 @@ def predict_rows(model: StrPath, rows: StrPath, id_column: str | None = None) ->
         other = _OTHER_COMMANDS.get(type(fitted).__name__, "")
         raise InvalidInput(f"{model} holds a {type(fitted).__name__}", "a model that predicts single rows", other)
     names = getattr(fitted, "feature_names_in_", None)
-    read = GroupedRows.read(rows, id_column, None if names is None else [*map(str, names)])
-    features = read.values if names is None else pd.DataFrame(read.values, columns=list(read.columns))
+    categories = getattr(fitted, "categories_", {})
+    of = {f"{name}[{label}]": name for name, labels in categories.items() for label in labels}
+    columns = None if names is None else list(dict.fromkeys(of.get(str(name), str(name)) for name in names))
+    read = GroupedRows.read(rows, id_column, columns, categories)
+    features = (
+        read.values if names is None else pd.DataFrame(read.values, columns=list(read.columns))[[*map(str, names)]]
+    )
     with used_model(model):
         predicted = fitted.predict(features)
         if not hasattr(fitted, "predict_proba"):

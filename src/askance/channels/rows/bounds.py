@@ -61,17 +61,9 @@ class Bounds:
 
     def values(self, table: Any) -> Floats:
         """Return the columns of a table (by name), or of an array (in order), as n x columns."""
-        found = _column_names(table)
-        if found is not None:
-            absent = [name for name in self.names if name not in found]
-            if absent:
-                raise InvalidInput(
-                    f"no column {', '.join(map(repr, absent))} among {', '.join(map(str, found))}",
-                    f"{', '.join(self.names)}",
-                )
-            columns = [table[name] for name in self.names]
+        if column_names(table) is not None:
+            plain = columns_of(table, self.names)
             try:
-                plain = [column.to_numpy() if isinstance(column, pa.ChunkedArray) else column for column in columns]
                 return as_matrix(np.column_stack([np.asarray(column, dtype=float) for column in plain]), len(plain))
             except (TypeError, ValueError) as error:
                 if isinstance(error, InvalidInput):
@@ -91,7 +83,19 @@ class Bounds:
         return np.clip(scaled, -1.0, 1.0, out=scaled)  # rounding may leave the bounds by a hair
 
 
-def _column_names(table: Any) -> list[Any] | None:
+def columns_of(table: Any, names: Sequence[str]) -> list[Any]:
+    """Return some columns of a table by name."""
+    found = column_names(table) or []
+    absent = [name for name in names if name not in found]
+    if absent:
+        raise InvalidInput(
+            f"no column {', '.join(map(repr, absent))} among {', '.join(map(str, found))}", f"{', '.join(names)}"
+        )
+    columns = [table[name] for name in names]
+    return [column.to_numpy() if isinstance(column, pa.ChunkedArray) else column for column in columns]
+
+
+def column_names(table: Any) -> list[Any] | None:
     """The names of a table's columns; None if it is an array."""
     if isinstance(table, Mapping):
         return list(table)

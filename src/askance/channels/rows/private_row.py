@@ -8,7 +8,7 @@ columns. So a row channel, whatever its mechanism, says how to get an unbiased e
 - ``triple`` hides three bits about two columns.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal
@@ -26,6 +26,7 @@ from askance.channels.rows.coordinate_release import CoordinateRelease
 from askance.channels.rows.per_value_flip import PerValueFlip
 from askance.channels.rows.priv_unit import PrivUnit
 from askance.channels.rows.report_views import ReportView
+from askance.channels.rows.row_columns import RowColumns
 from askance.channels.rows.sampled_coordinates import SampledCoordinates
 from askance.channels.rows.triple_release import TripleRelease
 from askance.channels.rows.vectors import NumberChannel, RowMechanism, checked_epsilon, product_names, products
@@ -42,8 +43,9 @@ class PrivateRow(NumberChannel, QuestionChannel):
 
     Parameters
     ----------
-    columns : mapping from names to (lower, upper)
-        Public bounds: known to everybody, and not computed from the data. Values outside are clipped.
+    columns : mapping from names to (lower, upper), or to a list of categories
+        Public bounds: known to everybody, and not computed from the data. Values outside are clipped. A column of
+        categories is hidden as one indicator for each but the first, such as ``town[south]``.
     epsilon : float
         The level of the whole row.
     mechanism : str
@@ -51,7 +53,8 @@ class PrivateRow(NumberChannel, QuestionChannel):
         "sampled" (k of the moments by the hybrid mechanism), "coordinate", "per-value" and "triple" (those of the
         paper). "auto" is "window".
     outcome : str, optional
-        The column that a model will be asked to predict. The window mechanism reports it about every person.
+        The column that a model will be asked to predict; of two categories, the second is predicted. The window
+        mechanism reports it about every person.
     k : int, optional
         How many columns ("window") or moments ("sampled") a report speaks of; chosen if not given.
     radius : float, optional
@@ -78,16 +81,23 @@ class PrivateRow(NumberChannel, QuestionChannel):
     kind: ClassVar[str] = "private-row"
 
     def __post_init__(self) -> None:
-        bounds = Bounds.of(self.columns)
+        columns = RowColumns.of(self.columns)
+        bounds, outcome = columns.bounds, self.outcome
         epsilon = checked_epsilon(self.epsilon)
         name = "window" if self.mechanism == "auto" else self.mechanism
         if name not in MECHANISMS:
             raise InvalidInput(f"mechanism={self.mechanism!r}", f"one of {', '.join(('auto', *MECHANISMS))}")
-        if self.outcome is not None and self.outcome not in bounds.names:
-            raise InvalidInput(f"outcome={self.outcome!r}", f"one of the columns {', '.join(bounds.names)}")
-        if len(bounds.names) < 2:
+        if outcome is not None and outcome not in bounds.names:
+            hidden = columns.hidden(outcome) if outcome in columns.names else ()
+            if len(hidden) != 1:
+                said = ", which has more than two categories" if hidden else ""
+                raise InvalidInput(f"outcome={outcome!r}{said}", f"one of the columns {', '.join(bounds.names)}")
+            outcome = hidden[0]
+        if len(columns.names) < 2:
             raise InvalidInput(
-                f"a row of one column, {bounds.names[0]!r}", "at least two", "For one number use PrivateNumber."
+                f"a row of one column, {columns.names[0]!r}",
+                "at least two",
+                "For one number use PrivateNumber, for one of several categories RandomizedResponse.",
             )
         if self.calibration not in ("tight", "paper"):
             raise InvalidInput(f"calibration={self.calibration!r}", "'tight' or 'paper'")
@@ -98,7 +108,7 @@ class PrivateRow(NumberChannel, QuestionChannel):
         ):
             if value is not None and name not in users:
                 raise InvalidInput(f"{option}={value!r} for the mechanism {name!r}", f"{option} for {', '.join(users)}")
-        vars(self).update(columns=tuple(zip(bounds.names, bounds.lower, bounds.upper, strict=True)))
+        vars(self).update(columns=tuple(columns.to_list()), outcome=outcome)
         vars(self).update(epsilon=epsilon, mechanism=name)
         # What was chosen is part of the channel: another version may choose otherwise.
         vars(self).update({name: getattr(self.inner, name) for name in ("k", "radius") if hasattr(self.inner, name)})
@@ -106,9 +116,26 @@ class PrivateRow(NumberChannel, QuestionChannel):
     # -- what is hidden ------------------------------------------------------------------------------
 
     @cached_property
+    def _read(self) -> RowColumns:
+        return RowColumns.of(self.columns)
+
+    @cached_property
     def bounds(self) -> Bounds:
-        """Names and public bounds of the columns."""
-        return Bounds.of(self.columns)
+        """Names and public bounds of the numbers that are hidden: columns, and indicators of categories."""
+        return self._read.bounds
+
+    @property
+    def categories(self) -> dict[str, tuple[str, ...]]:
+        """The columns that are no numbers, with their categories."""
+        return {name: labels for name, labels in zip(self._read.names, self._read.categories, strict=True) if labels}
+
+    def hidden(self, column: str) -> tuple[str, ...]:
+        """Return the numbers that a column is hidden as: itself, or the indicators of all categories but the first."""
+        return self._read.hidden(column)
+
+    def numbers(self, table: Any) -> Floats:
+        """Return the numbers that are hidden of a table: its columns, and indicators of categories."""
+        return self._read.values(table)
 
     @cached_property
     def _signed(self) -> bool:
@@ -150,22 +177,22 @@ class PrivateRow(NumberChannel, QuestionChannel):
     @cached_property
     def guarantee(self) -> Guarantee:
         """Exact privacy of the whole row."""
-        names = self.bounds.names
+        names, kind = self._read.names, "columns" if self._read.has_categories else "numbers"
         return Guarantee(
             epsilon=self.inner.guarantee.epsilon,
-            protects=f"one row of {len(names)} numbers: {', '.join(names)}",
+            protects=f"one row of {len(names)} {kind}: {', '.join(names)}",
             neighbours="any two rows within the public bounds",
             proof=self.proof,
         )
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the columns."""
+        """The names of the numbers that are hidden: columns, and indicators of categories."""
         return self.bounds.names
 
     @property
     def limits(self) -> tuple[Floats, Floats]:
-        """The lower and the upper bounds of the columns."""
+        """The lower and the upper bounds of the numbers that are hidden."""
         return np.array(self.bounds.lower), np.array(self.bounds.upper)
 
     @property
@@ -174,23 +201,27 @@ class PrivateRow(NumberChannel, QuestionChannel):
         return self.inner.layout
 
     def sources(self, question: str) -> tuple[str, ...]:
-        return self.names
+        return self._read.names
 
     def public_bounds(self, question: str) -> dict[str, tuple[float, float]]:
-        return {name: (low, high) for name, low, high in self.columns}
+        return {name: (low, high) for name, (low, high) in self.bounds.to_dict().items()}
 
     def declaration(self) -> dict[str, Any]:
-        return {"columns": self.bounds.to_dict(), "channel": self.design("columns")}
+        return {"columns": self._read.to_dict(), "channel": self.design("columns")}
 
     def describe(self) -> str:
         """How the truth was hidden, in a sentence."""
-        return f"The columns {', '.join(self.bounds.names)} are hidden together. {self.inner.describe()}"
+        return f"The columns {', '.join(self._read.names)} are hidden together. {self.inner.describe()}"
+
+    def numbers_of(self, table: Any, wanted: Sequence[str]) -> Floats:
+        """Return some of the numbers that are hidden, of a table that has the columns that these need."""
+        return self._read.only(wanted, table)
 
     # -- the respondent's side -----------------------------------------------------------------------
 
     def clip(self, table: Any) -> tuple[Floats, dict[str, int]]:
         """Return the columns inside their bounds, and how many values of which column were not."""
-        inside, clipped = self.bounds.clip(self.bounds.values(table))
+        inside, clipped = self.bounds.clip(self.numbers(table))
         if self.shortens:
             _, shortened = self.inner.shortened(self._statistics(inside))
             clipped |= {"rows beyond the radius": shortened} if shortened else {}
@@ -198,7 +229,7 @@ class PrivateRow(NumberChannel, QuestionChannel):
 
     def prepare(self, table: Any) -> Prepared:
         """Return what the inner channel hides, of columns inside their bounds."""
-        inside, clipped = self.bounds.clip(self.bounds.values(table))
+        inside, clipped = self.bounds.clip(self.numbers(table))
         short, shortened = self.inner.shortened(self._statistics(inside))
         return Prepared(short, clipped, shortened)
 
@@ -304,11 +335,16 @@ class PrivateRow(NumberChannel, QuestionChannel):
 
     def parameters(self) -> dict[str, Any]:
         # A list, because the order of columns matters and that of a JSON object may get lost.
-        return super().parameters() | {"columns": [list(column) for column in self.columns]}
+        return super().parameters() | {"columns": [_as_list(column) for column in self.columns]}
 
     def __repr__(self) -> str:
         given = {name: value for name, value in self.parameters().items() if value is not None}
-        given["columns"] = self.bounds.to_dict()
+        given["columns"] = self._read.to_dict()
         if self.calibration == "tight":
             del given["calibration"]
         return f"PrivateRow({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+
+
+def _as_list(column: tuple[Any, ...]) -> list[Any]:
+    """A column as JSON gives it back."""
+    return [list(part) if isinstance(part, tuple) else part for part in column]

@@ -97,6 +97,11 @@ class NumberChannel(Channel):
         return None
 
     @property
+    def categories(self) -> dict[str, tuple[str, ...]]:
+        """The columns of a truth that are no numbers, with their categories."""
+        return {}
+
+    @property
     def report_views(self) -> "tuple[ReportView, ...]":
         """How reports are checked against what the channel can make."""
         return ()

@@ -253,11 +253,28 @@ class IndirectRegressor(RegressorMixin, ReleaseRegression):  # type: ignore[misc
     def predict(self, X: Any) -> Floats:
         """Return the expected outcome of each row, with features brought inside their public bounds."""
         check_is_fitted(self, "coef_")
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = validate_data(self, self._with_indicators(X), dtype=np.float64, reset=False)
         if self.bounds_ is not None:
             X = np.clip(X, self.bounds_[0], self.bounds_[1])
         predicted: Floats = X @ self.coef_ + self.intercept_
         return predicted
+
+    @property
+    def categories_(self) -> dict[str, tuple[str, ...]]:
+        """The hidden columns that are no numbers, with their categories."""
+        rows = [channel for channel in self._channels if hides_rows(channel)]
+        return rows[0].categories if rows else {}
+
+    def _with_indicators(self, X: Any) -> Any:
+        """Features as the model has them, of a table that has categories in their own words."""
+        rows = [channel for channel in self._channels if hides_rows(channel)]
+        if not rows or not hasattr(X, "columns") or not {*rows[0].categories} & {*X.columns}:
+            return X
+        import pandas as pd
+
+        wanted = [str(name) for name in self.feature_names_in_]
+        made = rows[0].numbers_of(X, wanted)
+        return pd.DataFrame(made, columns=wanted)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, of: Of = "reports") -> float:
         """Return an estimate of the centred R^2 on the hidden truth, from reports.

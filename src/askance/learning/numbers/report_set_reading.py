@@ -90,9 +90,12 @@ class ReportSetReader:
     def of_rows(self, channel: PrivateRow, source: RecordSource, features: Sequence[str] | None = None) -> ReportSet:
         """Read reports about whole rows."""
         columns = list(channel.names)
-        target = self.outcome or outcome_of(channel)
+        asked = channel.hidden(self.outcome or outcome_of(channel))
+        target = asked[0] if len(asked) == 1 else str(self.outcome)
         wanted = features if features is not None else self.features
-        used = [name for name in columns if name != target] if wanted is None else list(wanted)
+        used = [name for name in columns if name != target]
+        if wanted is not None:  # a column of categories stands for its indicators
+            used = [hidden for name in wanted for hidden in channel.hidden(name)]
         strangers = [name for name in [*used, target] if name not in columns]
         if strangers or target in used or len({*used}) < len(used):
             raise InvalidInput(
