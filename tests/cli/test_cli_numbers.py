@@ -525,3 +525,31 @@ def test_estimators_for_choices_refuse_numbers(made, estimator, question):
 def test_the_regressor_refuses_choices(made):
     with pytest.raises(ask.InvalidInput, match="use IndirectClassifier"):
         ask.IndirectRegressor().fit_release(made, question="cheated")
+
+
+# -- categories --------------------------------------------------------------------------------------
+
+
+def test_categories_from_the_study_to_a_prediction(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("home.toml").write_text(
+        "[questions.home]\n"
+        'columns = { town = ["north", "south"], age = [18, 80], rent = [0, 10] }\n'
+        'channel = { design = "private-row", epsilon = 8.0, outcome = "rent" }\n',
+        encoding="utf-8",
+    )
+    rng = np.random.default_rng(4)
+    people = pd.DataFrame({"town": rng.choice(["north", "south"], 3000), "age": rng.uniform(20, 70, 3000)})
+    people.assign(rent=3 + 2 * (people.town == "south") + rng.uniform(-1, 1, 3000)).to_csv("people.csv", index=False)
+    people.head(4).to_csv("new.csv", index=False)
+    assert run(capsys, "privatize", "home.toml", "people.csv", "--out", "r.parquet")[0] == 0
+    code, out, _ = run(capsys, "fit", "r.parquet", "--formula", "rent ~ town + age", "--save", "model.json")
+    assert (code, "town[south]" in out) == (0, True)
+    code, out, _ = run(capsys, "predict", "model.json", "new.csv")
+    predicted = [float(line) for line in out.split()[1:]]
+    expected = ask.load_model("model.json").predict(people.head(4)[["town", "age"]])
+    np.testing.assert_allclose(predicted, expected, rtol=1e-9)
+    people.head(4).assign(town="moon").to_csv("bad.csv", index=False)
+    code, _, error = run(capsys, "predict", "model.json", "bad.csv")
+    assert code == 2
+    assert "'moon' is not one of 'north', 'south'" in error
