@@ -414,7 +414,7 @@ STUDIES = {
     "row, unbounded": (ROW, "income = [0, inf]", "What is unbounded cannot be hidden"),
     "row, bounds not a number": (ROW, "income = [0, nan]", "two finite numbers"),
     "row, one bound": (ROW, "income = [0]", "two numbers: lower and upper"),
-    "row, text for bounds": (ROW, 'income = ["low", "high"]', "two finite numbers"),
+    "row, text for bounds": (ROW, 'income = ["low", 15]', "two finite numbers"),
     "number, bounds turned round": (NUMBER, "bounds = [6000, 0]", "Swap them: 0, 6000"),
     "number, unbounded": (NUMBER, "bounds = [0, inf]", "What is unbounded cannot be hidden"),
     "number, one bound": (NUMBER, "bounds = [0]", "bounds = [lower, upper]"),

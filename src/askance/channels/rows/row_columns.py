@@ -16,7 +16,7 @@ from askance.channels.rows.bounds import Bounds, column_names, columns_of
 from askance.errors import InvalidInput
 
 _MOST_CATEGORIES = 1000
-_WANTED = 'public bounds, such as (0, 100), or categories, such as ["north", "south"]'
+_WANTED = 'two numbers: lower and upper, or categories, such as ["north", "south"]'
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def _categories(name: Any, given: Any) -> tuple[str, ...]:
 
 def _pair(name: Any, given: Any) -> tuple[Any, Any]:
     if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray) or len(given) != 2:
-        raise InvalidInput(f"the column {name!r} has {given!r}", _WANTED)
+        raise InvalidInput(f"the column {name!r} has the bounds {given!r}", _WANTED)
     return given[0], given[1]
 
 
