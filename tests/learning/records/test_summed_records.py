@@ -135,3 +135,19 @@ def test_records_are_packed_in_small_numbers():
     assert labels.tolist() == [0, 1, 1]
     assert folds.tolist() == [0, 1, 0]
     assert packed(small + 0.5, labels, folds).codes.dtype == np.float64
+
+
+@pytest.mark.parametrize("engine", ["local", LocalEngine()], ids=["in memory", "on an engine"])
+@pytest.mark.parametrize("raw", ["features", "labels"])
+def test_records_that_were_not_hidden_are_refused_wherever_they_are(raw, engine, tmp_path):
+    rng = np.random.default_rng(5)
+    channel = ask.RowChannel(ask.StateFlip(2, 0.2, dim=4), ask.Warner(0.7))
+    X = (rng.random((4_000, 4)) < 0.05).astype(int) if raw == "features" else rng.integers(0, 2, (4_000, 4))
+    y = np.where(rng.random(4_000) < expit(6 * X[:, 0] - 3 + 4 * X[:, 1]), "yes", "no")
+    reports, labels = channel.simulate((X, y), rng)
+    told = {"features": (X, labels), "labels": (reports, y)}[raw]
+    header = Header((Question("x", channel.features), Question("y", channel.label)), ())
+    table = {"x": channel.features.store(channel.features.encode_reports(told[0])), "y": told[1]}
+    ask.Release.from_table(table, header).write(tmp_path / "r", rows_per_part=1_500)
+    with pytest.raises(InvalidInput, match="feature reports with" if raw == "features" else "label reports that are"):
+        ask.SpreadClassifier().fit_release(tmp_path / "r", engine)

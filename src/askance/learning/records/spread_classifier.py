@@ -1,37 +1,24 @@
 """A linear classifier learned from records whose features and label were both hidden."""
 
 import warnings
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from askance.arrays import Floats, Integers
 from askance.channels.attributes.row_channel import RowChannel
-from askance.channels.base import LabelChannel
-from askance.channels.labels.finite import Identity
 from askance.engines.base import Engine, running
 from askance.errors import AskanceWarning, InvalidInput, NotAvailable
-from askance.learning.face.base_learner import check_base_learner, learner_name
+from askance.learning.face.base_learner import learner_name
 from askance.learning.face.classes import class_array
 from askance.learning.face.engine_choice import refuse_engine
 from askance.learning.face.estimator import without_errors
-from askance.learning.face.hidden_truth import Estimate
-from askance.learning.face.linear_classifier import LinearClassifier
 from askance.learning.face.linear_parameters import feature_names, parameter_names
-from askance.learning.face.random_state import random_generator
-from askance.learning.face.requested_ridge import checked_ridge
 from askance.learning.face.sample_weights import checked_weights
-from askance.learning.face.scoring import Of, accuracy_from_reports, accuracy_on_truth, asks_for_truth
-from askance.learning.records.joint_likelihood import joint_logits
-from askance.learning.records.latent_classes import MOST_CLASSES
-from askance.learning.records.latent_reports import design_widths, true_design
+from askance.learning.records.latent_reports import design_widths
 from askance.learning.records.levels import design_names, nominal_columns
-from askance.learning.records.logistic_normal import expected_sigmoid
-from askance.learning.records.posterior import FeaturePosterior
 from askance.learning.records.posterior_draws import posterior_draw
 from askance.learning.records.reading import (
     SpreadRecords,
@@ -39,29 +26,26 @@ from askance.learning.records.reading import (
     read_records,
     released_records,
 )
+from askance.learning.records.record_classifier import RecordClassifier, laid_out
 from askance.learning.records.record_data import RecordData, RecordsInMemory
 from askance.learning.records.report_checks import check_labels, check_reports
-from askance.learning.records.report_posterior import told_by_joint_prior
 from askance.learning.records.sampling_fit import sampling_em_with
-from askance.learning.records.softmax_normal import expected_probabilities
 from askance.learning.records.spread_figures import coefficients_figure, ridge_figure
 from askance.learning.records.spread_fit import fit_spread_problem
-from askance.learning.records.spread_result import METHODS, SpreadProblem, SpreadResult
+from askance.learning.records.spread_options import checked_problem
+from askance.learning.records.spread_result import SpreadProblem, SpreadResult
 from askance.learning.records.summed_records import RowSource, SummedRecords
 from askance.releases.reading import open_release
 from askance.releases.release import Release
 from askance.releases.row_reports import row_questions
 from askance.reports.estimator_report import ReportFigure
 from askance.reports.summary import Summary, summarise
-from askance.solvers.em import class_probabilities
 
-# Of another learner's probabilities, averaged over what hidden features may have been: a share is then off by a tenth.
-_DRAWS = 32
 _ROWS_FOR_EACH = 20  # records of a parameter, from which label reports are held against their channel
 _LOOKED_AT = 10_000  # of these: faults that matter are seen in fewer
 
 
-class SpreadClassifier(LinearClassifier):
+class SpreadClassifier(RecordClassifier):
     """Logistic or softmax regression from reports of features *and* labels.
 
     Maximises the spread likelihood: that of label reports given feature reports, with the truth of both summed out.
@@ -186,10 +170,10 @@ class SpreadClassifier(LinearClassifier):
             What each record stands for; only proportions matter. Standard errors are those of a sample with these
             weights.
         """
-        problem = self._problem()
+        problem = checked_problem(self, self._generator())
         if y is None:
             validate_data(self, X, y)  # raises scikit-learn's own message
-        X = validate_data(self, _laid_out(X), dtype="numeric")
+        X = validate_data(self, laid_out(X), dtype="numeric")
         y = column_or_1d(y, warn=True)
         assert_all_finite(y, input_name="y")
         if as_row_channel(self.channel).label is None:
@@ -214,7 +198,7 @@ class SpreadClassifier(LinearClassifier):
         features, label : str, optional
             The question about features and the question about a label, where there are several of a kind.
         """
-        problem = self._problem()
+        problem = checked_problem(self, self._generator())
         if self.method == "sampling":
             refuse_engine(engine, "sampling")
         opened = open_release(release, Release)
@@ -233,8 +217,11 @@ class SpreadClassifier(LinearClassifier):
             source = where.cache(RowSource(opened, asked, problem.folds, seed))
             nominal = nominal_columns(self.nominal, self.method, channel.features, feature_names(self))
             data = SummedRecords.of(asked, where, source, problem.folds, self.prior, nominal)
+            some = data.sampled.records
+            remarks = self._checked(some)
             self._keep_data(data, channel)
-            return self._keep(fit_spread_problem(problem, data), data)
+            self._keep(fit_spread_problem(problem, data), data)
+            return self._remark(remarks, some)
 
     def _refuse_other_channel(self, channel: RowChannel) -> None:
         if self.channel is None:
@@ -251,16 +238,26 @@ class SpreadClassifier(LinearClassifier):
         data = RecordsInMemory.of(
             records, self.prior, nominal_columns(self.nominal, self.method, records.features, feature_names(self))
         )
-        for remark in (remarks := check_reports(records, feature_names(self))):
-            warnings.warn(remark, AskanceWarning, stacklevel=3)
+        remarks = self._checked(records)
         self._keep_data(data, channel)
         if self.base_estimator is not None:
             return self._fit_base(problem, data)
         self._keep(fit_spread_problem(problem, data), data)
-        if data.rows >= _ROWS_FOR_EACH * self.parameters_.size:  # else a fit knows its labels by heart
+        return self._remark(remarks, records)
+
+    def _checked(self, records: SpreadRecords) -> tuple[str, ...]:
+        """Refuse feature reports that their channel cannot have made; remark on those that it hardly can have."""
+        remarks = check_reports(records, feature_names(self))
+        for remark in remarks:
+            warnings.warn(remark, AskanceWarning, stacklevel=4)
+        return remarks
+
+    def _remark(self, remarks: tuple[str, ...], records: SpreadRecords) -> Self:
+        """The same of label reports, of which a fit tells what they can be; then keep all remarks."""
+        if self.n_reports_ >= _ROWS_FOR_EACH * self.parameters_.size:  # else a fit knows its labels by heart
             some = records.thinned(_LOOKED_AT)
             for remark in (of_labels := check_labels(self._told(some.reports), some)):
-                warnings.warn(remark, AskanceWarning, stacklevel=3)
+                warnings.warn(remark, AskanceWarning, stacklevel=4)
             remarks = (*remarks, *of_labels)
         self.notes_: tuple[str, ...] = (*remarks, *self.notes_)
         return self
@@ -275,44 +272,6 @@ class SpreadClassifier(LinearClassifier):
         self.latent_classes_: int | None = None
         self.nominal_ = data.nominal
         self.design_width_ = sum(design_widths(data.features, data.nominal))
-
-    def _problem(self) -> SpreadProblem:
-        ridge = checked_ridge(self.ridge)
-        if self.method not in METHODS:
-            raise InvalidInput(f"method={self.method!r}", " or ".join(map(repr, METHODS)))
-        classes = None if isinstance(self.latent_classes, str) else self.latent_classes
-        if self.latent_classes != "auto" and (
-            not isinstance(classes, int | np.integer) or isinstance(classes, bool) or not 1 <= classes <= MOST_CLASSES
-        ):
-            wanted = f"'auto' or a whole number from 1 to {MOST_CLASSES}"
-            raise InvalidInput(f"latent_classes={self.latent_classes!r}", wanted)
-        if isinstance(self.prior, str) and self.prior not in ("learned", "flat", "gaussian"):
-            raise InvalidInput(f"prior={self.prior!r}", "'learned', 'flat', 'gaussian' or marginals")
-        for name, least in (("cv", 2), ("samples", 1), ("rounds", 1), ("max_iter", 1)):
-            value = getattr(self, name)
-            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-                raise InvalidInput(f"{name}={value!r}", f"a whole number of at least {least}")
-        if self.base_estimator is not None:
-            if self.method != "sampling":
-                raise InvalidInput(
-                    f"base_estimator with method={self.method!r}", "method='sampling'", "Others are for linear models."
-                )
-            check_base_learner(self.base_estimator, "Samples of what a record may have been have weights.")
-        return SpreadProblem(
-            self.method,
-            self.prior,
-            ridge,
-            bool(self.fit_intercept),
-            int(self.cv),
-            int(self.samples),
-            int(self.rounds),
-            int(self.max_iter),
-            self._generator(),
-            None if classes is None else int(classes),
-        )
-
-    def _generator(self) -> np.random.Generator | None:
-        return None if self.random_state is None else random_generator(self.random_state)
 
     def _fit_base(self, problem: SpreadProblem, data: RecordsInMemory) -> Self:
         learner = sampling_em_with(
@@ -354,13 +313,6 @@ class SpreadClassifier(LinearClassifier):
             self.latent_classes_ = len(result.joint_prior["shares"])
         return self
 
-    def _rows(self, X: Any) -> Floats:
-        rows, nominal = super()._rows(_laid_out(X)), getattr(self, "nominal_", ())
-        if not any(nominal):
-            return rows
-        features = self.channel_.features
-        return true_design(features, nominal, features.codes_and_numbers(rows))
-
     def to_sklearn(self) -> Any:
         """Return a plain fitted scikit-learn LogisticRegression that predicts the same, for deployment."""
         check_is_fitted(self, "classes_")
@@ -368,104 +320,8 @@ class SpreadClassifier(LinearClassifier):
             raise NotAvailable("to_sklearn of a model with nominal columns", "columns of numbers, or save()")
         return super().to_sklearn()
 
-    def _learner_probabilities(self, X: Any) -> Floats:
-        return class_probabilities(self.base_estimator_, self._rows(X), len(self.classes_))
-
     def _why_no_errors(self) -> str:
         return self.covariance_note_
-
-    def predict_proba_reports(self, X: Any) -> Floats:
-        """Return the probability of each true class of records of which only feature *reports* are known, n x K.
-
-        By what the fit learned of all attributes together: latent classes of a mixture, the table of an enumeration.
-        Other methods take attributes for independent given their reports.
-        """
-        check_is_fitted(self, "classes_")
-        X = validate_data(self, _laid_out(X), dtype="numeric", reset=False)
-        return self._told(self.channel_.features.codes_and_numbers(X))
-
-    def _told(self, reports: NDArray[Any]) -> Floats:
-        """P(true class | feature report), of codes of states and numbers."""
-        features = self.channel_.features
-        posterior = FeaturePosterior.restored(features, self.prior_)
-        if self._is_linear and (self.joint_prior_ is not None or any(self.nominal_)):
-            theta = np.column_stack([self.intercept_, self.coef_])
-            return told_by_joint_prior(features, self.nominal_, self.joint_prior_, posterior, reports, theta)
-        if not self._is_linear:
-            draw, rng = posterior_draw(posterior, reports), np.random.default_rng(self._generator())
-            average: Floats = np.mean([self._learner_probabilities(draw(rng)) for _ in range(_DRAWS)], axis=0)
-            return average
-        moments = posterior.moments(reports)
-        if len(self.coef_) > 1:
-            return expected_probabilities(*joint_logits(*moments, np.column_stack([self.intercept_, self.coef_])))
-        mean = moments.mean @ self.coef_[0] + self.intercept_[0]
-        second = expected_sigmoid(mean, moments.variance @ self.coef_[0] ** 2).probability
-        return np.column_stack([1 - second, second])
-
-    def score(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        of: Of = "reports",
-        features: Literal["reports", "clean"] | None = None,
-    ) -> float:
-        """Return an unbiased estimate of the accuracy on true labels, from reports of records that ``fit`` did not see.
-
-        X and y are reports, as in ``fit``. The class of each record is predicted from its feature reports, by
-        :meth:`predict_proba_reports`, and the noise of the label reports is undone: the mean of the estimate is the
-        share of records whose *true* label is predicted. Model selection needs nothing else. A single estimate may
-        leave [0, 1] when reports are few or noisy.
-
-        Parameters
-        ----------
-        X : n x d
-        y : n
-        sample_weight : n, optional
-        of : "reports" or "truth"
-            What y is: label reports, or true labels, on which the accuracy is measured.
-        features : "reports" or "clean", optional
-            What X is. "clean": true features, classified by ``predict``. Unless given, X is of the same kind as y.
-        """
-        if not asks_for_truth(of):
-            return self.score_estimate(X, y, sample_weight, features=features or "reports").value
-        chosen, _ = self._predicted(X, features or "clean")
-        return accuracy_on_truth(self.classes_[chosen], y, self.classes_, sample_weight)
-
-    def score_estimate(
-        self, X: Any, y: Any, sample_weight: Any = None, *, features: Literal["reports", "clean"] = "reports"
-    ) -> Estimate:
-        """Return what :meth:`score` estimates from label reports, with its standard error and interval."""
-        chosen, chance = self._predicted(X, features)
-        codes = self.label_channel_.encode_reports(column_or_1d(y))
-        return accuracy_from_reports(chosen, chance.max(axis=1), codes, self.label_channel_, sample_weight)
-
-    def _predicted(self, X: Any, features: str) -> tuple[Integers, Floats]:
-        """The place of each record's class, and the probability of each class."""
-        if features not in ("reports", "clean"):
-            raise InvalidInput(f"features={features!r}", "'reports' or 'clean'")
-        if features == "clean":
-            return self._chosen(X), self.predict_proba(X)
-        chance = self.predict_proba_reports(X)
-        return np.asarray(chance.argmax(axis=1)), chance
-
-    def score_reports(self, X: Any, y: Any) -> float:
-        """Return the mean spread log-likelihood of label reports given feature reports: for comparing models."""
-        chance = self.predict_proba_reports(X)
-        likelihood = self.label_channel_.matrix[self.label_channel_.encode_reports(column_or_1d(y))]
-        # A report that a model rules out counts as one of probability 1e-300, and not as minus infinity.
-        return float(np.log(np.maximum((likelihood * chance).sum(axis=1), 1e-300)).mean())
-
-    @property
-    def label_channel_(self) -> LabelChannel:
-        """How labels were hidden; those that are told as they are have no channel of their own."""
-        check_is_fitted(self, "classes_")
-        return self.channel_.label or Identity(self.classes_.tolist())
-
-    def scored_probabilities(self, X: Any) -> Floats:
-        """Return the probabilities of classes given reports of the features, as they come in a table of reports."""
-        return self.predict_proba_reports(X)
 
     def summary(self, level: float = 0.95) -> Summary:
         """Return estimates, standard errors, z, p and intervals as a table; of a fit by a learner the facts alone."""
@@ -507,9 +363,3 @@ class SpreadClassifier(LinearClassifier):
             self.joint_prior_, self.latent_classes_ = None, None
             self.nominal_, self.design_width_ = (False,) * self.n_features_in_, self.n_features_in_
         super().fill_in()
-
-
-def _laid_out(X: Any) -> Any:
-    """Lay images out in one row each."""
-    shape = getattr(X, "shape", ())
-    return np.asarray(X).reshape(len(X), -1) if len(shape) > 2 else X
