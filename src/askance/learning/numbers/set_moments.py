@@ -11,6 +11,8 @@ from askance.learning.numbers.moment_readers import MomentSums, symmetric_matrix
 from askance.learning.numbers.report_sets import ReportSet
 from askance.learning.numbers.second_moments import FoldSums
 
+_FAR = 0.5  # of the least noise: a handful of reports, or such as are all of one kind, may seem to have as little
+
 
 @dataclass(frozen=True, eq=False)
 class SetMoments:
@@ -104,12 +106,12 @@ def squares_shares(moments: Sequence[SetMoments], shares: Floats) -> Floats:
 
 
 def at_least(seen: Floats, least: Floats) -> Floats:
-    """Raise a covariance to another one in every direction in which it is smaller."""
+    """Raise a covariance to another one in every direction in which it is far smaller, and not merely by luck."""
     values, vectors = np.linalg.eigh(least)
     there = values > 1e-12 * max(float(values[-1]), np.finfo(float).tiny)
     half = vectors[:, there] * np.sqrt(values[there])
     back = vectors[:, there] / np.sqrt(values[there])
     ratios, turns = np.linalg.eigh(back.T @ seen @ back)
     lacking = half @ turns
-    raised: Floats = seen + (lacking * np.maximum(1 - ratios, 0.0)) @ lacking.T
+    raised: Floats = seen + (lacking * np.where(ratios < _FAR, 1 - ratios, 0.0)) @ lacking.T
     return raised
