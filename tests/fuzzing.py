@@ -1,7 +1,7 @@
 """Inputs such as nobody writes: a corpus of good files, and mutations of them, through the command line.
 
 An input is a number: it fixes which file is changed, how, and what is done with it. No input may end with a traceback
-(exit code 70), take longer than ten seconds or more than a gigabyte.
+(exit code 70), take longer than ten seconds or more than a gigabyte. The files are those of ``fuzz_corpus``.
 """
 
 import contextlib
@@ -12,35 +12,12 @@ import random
 import shutil
 import signal
 import traceback
-import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-import pandas as pd
+from askance.cli.app import BAD_INPUT, main
+from fuzz_corpus import Uses
 
-import askance as ask
-from askance.cli.app import DEFECT, main
-
-STUDY = """[study]
-name = "s"
-title = "A study"
-[questions.cheated]
-text = "Did you?"
-choices = ["no", "yes"]
-channel = { design = "warner", p = 0.8 }
-[questions.income]
-bounds = [0, 10]
-channel = { design = "private-number", epsilon = 4.0 }
-[questions.picture]
-width = 3
-channel = { design = "state-flip", states = 4, flip = 0.1 }
-[covariates.age]
-type = "number"
-[covariates.school]
-type = "category"
-levels = ["a", "b"]
-"""
 ODD: list[Any] = [
     None, True, -1, 0, 10**30, 10**9, 1e308, -1e308, 5e-324, 0.5, "", "x", "nan", "1e999999999", "\u0000", "\ud800", [],
     {}, [[]], ["a", "a"], {"a": {}}, [1, [2, [3]]], "infinite", [None] * 3, "a" * 10_000,
@@ -59,110 +36,12 @@ class Result(NamedTuple):
     problem: str
 
 
-def make_corpus(folder: Path) -> None:
-    """Write good files of every kind."""
-    rng = np.random.default_rng(4)
-    n = 60
-    (folder / "study.toml").write_text(STUDY)
-    answers = pd.DataFrame(
-        {
-            "cheated": rng.choice(["no", "yes"], n),
-            "income": rng.uniform(0, 10, n),
-            "age": rng.normal(size=n),
-            "school": rng.choice(["a", "b"], n),
-            "picture": [rng.integers(0, 4, 3).tolist() for _ in range(n)],
-            "id": [f"p{i}" for i in range(n)],
-            "bag": np.where(np.arange(n) % 2, "u", "v"),
-            "y": rng.choice([-1, 1], n),
-        }
-    )
-    answers.to_parquet(folder / "data.parquet", index=False)
-    simple = answers.drop(columns="picture")
-    simple.to_csv(folder / "data.csv", index=False)
-    (folder / "simple.toml").write_text(STUDY[: STUDY.index("[questions.picture]")] + STUDY[STUDY.index("[cov") :])
-    simple[["id", "age", "income"]].to_csv(folder / "x.csv", index=False)
-    simple[["bag", "age", "income"]].to_csv(folder / "rows.csv", index=False)
-    pd.DataFrame({"bag": ["u", "v"], "no": [0.3, 0.7], "yes": [0.7, 0.3]}).to_csv(folder / "shares.csv", index=False)
-    with contextlib.chdir(folder), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        _quiet(["privatize", "study.toml", "data.parquet", "--out", "release.parquet"])
-        ask.Ledger.create("b.ledger", "1000", "0.1", data_set="d")
-        X, y = simple[["age", "income"]], simple["cheated"]
-        warner = ask.Warner(0.8)
-        ask.Prevalence(warner).fit(y).save("prevalence.json")
-        ask.IndirectClassifier(warner).fit(X, y).save("classifier.json")
-        number = ask.PrivateNumber(0, 10, epsilon=4.0)
-        ask.IndirectRegressor(number).fit(X[["age"]], number.simulate(X["income"].to_numpy(), rng)).save("line.json")
-        ask.RatioEstimator(method="mmd").fit(X, simple["bag"], {"u": [0.3, 0.7], "v": [0.7, 0.3]}).save("ratios.json")
-        mean = ask.release_mean_operator(
-            X.to_numpy(), simple["y"], 5, classes=(-1, 1), columns=("age", "income"), ids=simple["id"].tolist()
-        )
-        mean.write("mu.json")
-        ask.release_counts({"u": [10, 20], "v": [20, 10]}, 2, classes=("no", "yes")).write("counts.json")
-        regions = ask.RegionCounts(["N", "V"], 2).simulate([["N", "V"]] * 8, rng)
-        ask.RegionRelease.of(regions, [["dogs", "bark"]] * 8, ["N", "V"]).write("regions.jsonl")
-        ask.CountTagger(random_state=0).fit([["dogs", "bark"]] * 8, regions).save("tagger.json")
-        Path("text.txt").write_text("dogs bark\n")
-    for entry in folder.iterdir():
-        entry.chmod(0o644)
-
-
-PAID = ["--epsilon", "0.5", "--ledger", "b.ledger", "--out", "new.json"]
-COUNTS = ["release", "counts", "data.csv", "--label", "cheated", "--bag", "bag", "--classes", "no,yes", *PAID]
-# What is done with a file, by its name; the file stands for itself.
-USES = {
-    "study.toml": [
-        ["audit", "study.toml", "--draws", "50", "--quiet"],
-        ["privatize", "study.toml", "data.parquet", "--out", "new.parquet"],
-    ],
-    "simple.toml": [["fit", "data.csv", "--study", "simple.toml", "--question", "cheated"]],
-    "data.csv": [
-        ["privatize", "simple.toml", "data.csv", "--out", "new.parquet"],
-        ["fit", "data.csv", "--study", "simple.toml", "--formula", "cheated ~ age + C(school)"],
-        ["fit", "data.csv", "--study", "simple.toml", "--formula", "income ~ age"],
-        [*COUNTS, "--id", "id"],
-        ["release", "mean-operator", "data.csv", "--features", "x.csv", "--id", "id", "--label", "y", *PAID],
-    ],
-    "x.csv": [
-        ["fit", "mu.json", "--features", "x.csv", "--id", "id"],
-        ["predict", "classifier.json", "x.csv", "--id", "id"],
-    ],
-    "rows.csv": [
-        ["fit", "rows.csv", "--proportions", "shares.csv", "--method", "mean-map"],
-        ["ratios", "rows.csv", "--model", "ratios.json", "--group", "bag"],
-    ],
-    "shares.csv": [["fit", "rows.csv", "--proportions", "shares.csv", "--method", "mean-map"]],
-    "release.parquet": [
-        ["fit", "release.parquet", "--question", "cheated"],
-        ["fit", "release.parquet", "--formula", "cheated ~ age"],
-        ["fit", "release.parquet", "--formula", "income ~ age"],
-        ["audit", "release.parquet", "--draws", "50", "--quiet"],
-    ],
-    "mu.json": [["fit", "mu.json", "--features", "x.csv", "--id", "id"]],
-    "counts.json": [["fit", "rows.csv", "--proportions", "counts.json", "--method", "mean-map"]],
-    "regions.jsonl": [["fit", "regions.jsonl", "--seed", "1", "--passes", "1"]],
-    "b.ledger": [
-        ["ledger", "show", "b.ledger"],
-        ["ledger", "receipt", "b.ledger", "--out", "new.receipt"],
-        COUNTS,
-    ],
-    "prevalence.json": [["predict", "prevalence.json", "x.csv"]],
-    "classifier.json": [["predict", "classifier.json", "x.csv"]],
-    "line.json": [["predict", "line.json", "x.csv"]],
-    "ratios.json": [["ratios", "rows.csv", "--model", "ratios.json", "--group", "bag"]],
-    "tagger.json": [["tag", "tagger.json", "text.txt"]],
-    "text.txt": [["tag", "tagger.json", "text.txt"]],
-}
-FILES = list(USES)
-
-
-def run_input(number: int, corpus: Path, place: Path, *, seconds: int = 10) -> Result:
+def run_input(number: int, corpus: Path, place: Path, uses: Uses, *, seconds: int = 10) -> Result:
     """Make one input from the corpus, put it through the command line, and say what went wrong, if anything did."""
     rng = random.Random(number)
-    shutil.rmtree(place, ignore_errors=True)
-    shutil.copytree(corpus, place)
-    name = rng.choice(FILES)
-    words = list(rng.choice(USES[name]))
+    name = rng.choice(list(uses))
+    words = list(rng.choice(uses[name]))
+    _furnish(corpus, place, [name, *words])
     if rng.random() < 0.15:
         values = [i for i in range(1, len(words)) if not words[i].startswith("-")]
         words[rng.choice(values)] = rng.choice(WORDS)
@@ -173,38 +52,51 @@ def run_input(number: int, corpus: Path, place: Path, *, seconds: int = 10) -> R
         return Result(number, tuple(words), _problem(words))
 
 
-def warm_up(corpus: Path, place: Path) -> list[str]:
+def warm_up(corpus: Path, place: Path, uses: Uses) -> list[str]:
     """Use every good file once, so that nothing is compiled later; return what should have worked and did not."""
     failed = []
-    for words in (words for uses in USES.values() for words in uses):
-        shutil.rmtree(place, ignore_errors=True)
-        shutil.copytree(corpus, place)
+    for name, words in ((name, words) for name, ways in uses.items() for words in ways):
+        _furnish(corpus, place, [name, *words])
         with contextlib.chdir(place):
             problem = _problem(words)
         failed += [f"{words}: {problem}"] * bool(problem)
     return failed
 
 
+def _furnish(corpus: Path, place: Path, words: list[str]) -> None:
+    """Make a new place with those files of the corpus that a command names, and with those that lie beside them."""
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
+    for entry in {word.partition("/")[0] for word in words}:
+        for path in (corpus / entry, corpus / f"{entry}.sig"):
+            if entry and len(entry) < 100 and path.is_dir():
+                shutil.copytree(path, place / path.name)
+            elif entry and len(entry) < 100 and path.exists():
+                shutil.copy(path, place)
+
+
 def _problem(words: list[str]) -> str:
     try:
-        code = _quiet(words)
+        code, said = _quiet(words)
     except _TooLong:
         return "HANGS"
     except Exception:
         return traceback.format_exc()
-    return "exit code 70" if code == DEFECT else ""
+    if code not in (0, 1, BAD_INPUT):
+        return f"exit code {code}"
+    return "MEMORY" if "more memory than there is" in said else ""
 
 
-def _quiet(words: list[str]) -> int:
+def _quiet(words: list[str]) -> tuple[int, str]:
     os.environ["ASKANCE_TRACE"] = "1"
-    try:
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as said:
+        try:
             main(words)
-    except SystemExit as ended:
-        return int(ended.code or 0)
-    finally:
-        del os.environ["ASKANCE_TRACE"]
-    return 0
+        except SystemExit as ended:
+            return int(ended.code or 0), said.getvalue()
+        finally:
+            del os.environ["ASKANCE_TRACE"]
+    return 0, said.getvalue()
 
 
 class _TooLong(BaseException):
@@ -218,10 +110,15 @@ def _time_limit(seconds: int) -> Any:
 
     before = signal.signal(signal.SIGPROF, stop)  # of this process's own time: the machine may be busy
     signal.setitimer(signal.ITIMER_PROF, seconds)
+    # Python's handlers wait until compiled code returns. Where it does not, these end the process: a loop by its own
+    # time, and what waits for something that never comes by the clock.
+    signal.setitimer(signal.ITIMER_VIRTUAL, 2 * seconds)
+    signal.setitimer(signal.ITIMER_REAL, 60 * seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
+        for timer in (signal.ITIMER_PROF, signal.ITIMER_VIRTUAL, signal.ITIMER_REAL):
+            signal.setitimer(timer, 0)
         signal.signal(signal.SIGPROF, before)
 
 

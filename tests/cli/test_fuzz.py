@@ -5,7 +5,8 @@ import json
 import pytest
 
 import askance as ask
-from fuzzing import make_corpus, run_input, warm_up
+from fuzz_corpus import USES, make_corpus
+from fuzzing import run_input, warm_up
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of numbers that overflow: these inputs are made for it
 INPUTS = 60
@@ -19,8 +20,8 @@ def corpus(tmp_path_factory):
 
 
 def test_good_files_work_and_mutated_ones_never_end_in_a_traceback(corpus, tmp_path):
-    assert warm_up(corpus, tmp_path / "place") == []
-    found = [run_input(number, corpus, tmp_path / "place") for number in range(INPUTS)]
+    assert warm_up(corpus, tmp_path / "place", USES) == []
+    found = [run_input(number, corpus, tmp_path / "place", USES) for number in range(INPUTS)]
     assert [result for result in found if result.problem] == []
 
 

@@ -179,6 +179,7 @@ def test_the_report_is_strict_json_and_readable() -> None:
     ("arguments", "message"),
     [
         ({"draws": 10}, "at least 40"),
+        ({"draws": 10**400}, "at most 10,000,000,000"),
         ({"draws": 1e6}, "whole number"),
         ({"error_rate": 0}, "probability"),
         ({"error_rate": 1.5}, "probability"),

@@ -9,7 +9,10 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from askance.arrays import Floats
+from askance.errors import InvalidInput
 
 # What each question may spend of the error rate. Laws have most of the tests, and dependence that matters is strong:
 # with 20,000 rows a shared coin is 10 or more standard errors, where a smaller share costs a tenth of one.
@@ -32,6 +35,16 @@ RELEASE_SHARES = {
     "leaks": 0.05,
 }
 _MOST_FAULTS_SHOWN = 5  # the rest is counted: the first say what is wrong
+_MOST_DRAWS = 10**10  # some hours of the fastest channel; more is a slip of the keyboard
+
+
+def check_asked(draws: Any, error_rate: Any) -> None:
+    """Refuse an error rate that is no probability, and more draws than anybody waits for."""
+    if isinstance(error_rate, bool) or not isinstance(error_rate, int | float | np.floating) or not 0 < error_rate < 1:
+        raise InvalidInput(f"error_rate={error_rate!r}", "a probability between 0 and 1, such as 0.001")
+    if isinstance(draws, int | np.integer) and draws > _MOST_DRAWS:
+        shown = f"draws={draws}" if draws < 10**20 else "more than 10^20 draws"
+        raise InvalidInput(shown, f"at most {_MOST_DRAWS:,}")
 
 
 class Finding(NamedTuple):

@@ -36,7 +36,7 @@ from askance.channels.rows.vectors import NumberChannel
 from askance.entropy.thresholds import RESOLUTION
 from askance.errors import InvalidInput
 from askance.planning.auditing.attribute_audit import audit_attributes
-from askance.planning.auditing.audit_questions import SHARES, AuditQuestion
+from askance.planning.auditing.audit_questions import SHARES, AuditQuestion, check_asked
 from askance.planning.auditing.audit_report import AuditReport, CellFault, DesignAudit
 from askance.planning.auditing.audited_fields import audited_fields
 from askance.planning.auditing.cell_tests import Table, binomial_p_values, detectable, most_revealing
@@ -83,8 +83,7 @@ def audit(
     >>> report.passed, round(report.exact_epsilon, 4)
     (True, 1.0986)
     """
-    if not isinstance(error_rate, int | float | np.floating) or not 0 < error_rate < 1:
-        raise InvalidInput(f"error_rate={error_rate!r}", "a probability between 0 and 1, such as 0.001")
+    check_asked(draws, error_rate)
     # Where something is unknown, what people are asked to do is audited: what they do instead, no device draws.
     # Tokens of a sequence are drawn one by one by one device: it is the device that is audited.
     channel = getattr(channel, "device") if getattr(channel, "hides", "") == "sequences" else channel  # noqa: B009

@@ -14,9 +14,8 @@ from askance.errors import InvalidInput
 from askance.mechanisms.budget import Budget
 from askance.mechanisms.counts.count_mechanisms import calibrated, from_parameters, to_parameters
 from askance.mechanisms.counts.scaled_dirichlet import NAME as PAPER
-from askance.planning.auditing.audit_questions import Finding
+from askance.planning.auditing.audit_questions import Finding, check_asked
 from askance.planning.auditing.count_vectors import PriorShare, ShellVector, UrnVector
-from askance.planning.auditing.mean_operator_audit import check_rate
 from askance.planning.auditing.noise_vectors import (
     BalancedVector,
     CentredVector,
@@ -67,7 +66,7 @@ def audit_counts(
     >>> ask.audit_counts([30, 50, 20], epsilon=1.0, draws=100, error_rate=1e-9).passed
     True
     """
-    check_rate(error_rate)
+    check_asked(draws, error_rate)
     table = np.atleast_2d(np.asarray(counts))
     if table.ndim != 2 or table.shape[1] < 2 or table.dtype.kind not in "iu" or table.min() < 0:
         raise InvalidInput(f"counts={counts!r}", "counts by class, of one bag or bags x classes: whole numbers")

@@ -38,10 +38,11 @@ from askance.channels.rows.sampled_coordinates import SampledCoordinates
 from askance.channels.rows.triple_release import TripleRelease
 from askance.channels.rows.window_release import WindowRelease
 from askance.channels.specs import EVERY_CHANNEL
+from askance.planning.auditing.audit_questions import check_asked
 from askance.planning.auditing.audit_report import AuditReport
 from askance.planning.auditing.channel_audit import audit
 from askance.planning.auditing.counts_audit import audit_counts
-from askance.planning.auditing.mean_operator_audit import audit_mean_operator, check_rate
+from askance.planning.auditing.mean_operator_audit import audit_mean_operator
 from askance.planning.auditing.release_audit import ReleaseAudit
 from askance.releases.counts_task import Mechanism as CountsMechanism
 from askance.releases.label_task import Mechanism as SumsMechanism
@@ -112,7 +113,7 @@ def audit_everything(
     dict
         By name, what was found.
     """
-    check_rate(error_rate)
+    check_asked(draws, error_rate)
     count = len(mechanism_names())
     found = {}
     for done, (name, run) in enumerate(_audits(draws, error_rate / count)):

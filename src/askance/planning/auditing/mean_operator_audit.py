@@ -21,7 +21,7 @@ from askance.channels.guarantee import Guarantee
 from askance.channels.labels.randomized_response import RandomizedResponse
 from askance.errors import InvalidInput
 from askance.mechanisms.sums.label_shape import LabelShape
-from askance.planning.auditing.audit_questions import Finding
+from askance.planning.auditing.audit_questions import Finding, check_asked
 from askance.planning.auditing.count_vectors import WholeNumber
 from askance.planning.auditing.noise_vectors import (
     LaplaceDifferences,
@@ -83,7 +83,7 @@ def audit_mean_operator(
     >>> ask.audit_mean_operator(X, y, epsilon=1.0, mechanism="laplace", draws=100, error_rate=1e-9).passed
     True
     """
-    check_rate(error_rate)
+    check_asked(draws, error_rate)
     labels = (-1, 1) if classes is None else as_labels(classes, "classes")
     features = np.asarray(X, dtype=float)
     if features.ndim != 2 or not features.size or not np.isfinite(features).all():
@@ -141,12 +141,6 @@ def _judged(made: MeanOperatorRelease, sums: "_PublicSums", codes: Codes) -> tup
     law = sums.law(made.mechanism, made.guarantee)
     noise = sums.noise(made, codes, made.mechanism)[None]
     return tuple(findings_of_one(law.uniforms(noise, np.random.default_rng()), "the release"))
-
-
-def check_rate(error_rate: Any) -> None:
-    """Refuse an error rate that is no probability."""
-    if isinstance(error_rate, bool) or not isinstance(error_rate, int | float | np.floating) or not 0 < error_rate < 1:
-        raise InvalidInput(f"error_rate={error_rate!r}", "a probability between 0 and 1, such as 0.001")
 
 
 def _some_rows(features: Floats) -> Any:
