@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
@@ -160,6 +161,35 @@ def test_who_is_killed_while_reports_are_drawn_has_paid(place):
     (entry,) = entries()
     assert entry.release is None
     assert entry.level.epsilon >= LEVEL == pytest.approx(float(entry.epsilon))
+
+
+NO_SPACE = """
+import resource, sys
+from askance.cli.app import main
+
+resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, 150_000))  # a disk that is full when the ledger has paid
+sys.argv = ["askance", *sys.argv[1:]]
+main()
+"""
+
+
+def test_where_the_disk_is_full_it_is_said_that_the_budget_stays_spent(place):
+    # A person takes 8 bytes of the ledger and 40 of the release.
+    columns = [f"x{i}" for i in range(5)]
+    numbers = np.random.default_rng(0).random((5, 5000))
+    table = answers(rows=5000)
+    for name, values in zip(columns, numbers, strict=True):
+        table = table.append_column(name, pa.array(values))
+    pyarrow.csv.write_csv(table, "data.csv")
+    study = STUDY + "".join(f'[covariates.{name}]\ntype = "number"\n' for name in columns)
+    (place / "study.toml").write_text(study)
+    words = [sys.executable, "-c", NO_SPACE, *privatizing()]
+    ran = subprocess.run(words, capture_output=True, text=True, env=dict(os.environ))
+    assert ran.returncode == 2, ran.stderr
+    assert "cannot write r.parquet (File too large). Entry 1 of the ledger stays spent" in ran.stderr
+    (entry,) = entries()
+    assert entry.release is None
+    assert not [path for path in place.iterdir() if "parquet" in path.name]
 
 
 def test_the_level_of_shuffled_reports_stands_beside_the_local_one(place, run):

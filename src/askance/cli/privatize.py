@@ -2,7 +2,7 @@
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -50,6 +50,7 @@ def privatize(
     """
     from askance.cli.output import print_json, progress_bar, warn
     from askance.errors import InvalidInput
+    from askance.releases.paid_release import spent_all_the_same
     from askance.releases.privatizing import privatize_file
     from askance.releases.signatures import sign_release, signing_key
     from askance.releases.study import Study
@@ -65,14 +66,16 @@ def privatize(
     entry = None
     if ledger is not None or id_column is not None:
         entry = _pay(plan, data, ledger, id_column, out, overwrite=overwrite, quiet=quiet)
-    if engine == "local":
-        with progress_bar("privatising", quiet=quiet) as progress:
-            done = privatize_file(plan, data, out, overwrite=overwrite, rows_per_part=rows_per_part, progress=progress)
-    else:
-        done = _privatize_elsewhere(engine, plan, data, out, overwrite)
-    paid = _record(ledger, entry, done)
-    if key is not None:
-        sign_release(out, key, done.release.digest)
+    with spent_all_the_same(out, entry):
+        if engine == "local":
+            parts: dict[str, Any] = {"overwrite": overwrite, "rows_per_part": rows_per_part}
+            with progress_bar("privatising", quiet=quiet) as progress:
+                done = privatize_file(plan, data, out, **parts, progress=progress)
+        else:
+            done = _privatize_elsewhere(engine, plan, data, out, overwrite)
+        paid = _record(ledger, entry, done)
+        if key is not None:
+            sign_release(out, key, done.release.digest)
     clipped = _clipped(plan, done)
     warnings = [*_warnings(plan), *_warnings_on_bounds(done, clipped)]
     warnings += [paid.remark] if paid is not None and paid.remark else []

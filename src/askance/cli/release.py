@@ -21,6 +21,7 @@ from askance.cli.options import (
 if TYPE_CHECKING:
     from askance.channels.alphabet import Label
     from askance.mechanisms.ledger import Ledger
+    from askance.mechanisms.ledger_entries import LedgerEntry
     from askance.releases.counts_release import CountsRelease
     from askance.releases.mean_operator_release import MeanOperatorRelease
 
@@ -82,6 +83,7 @@ def mean_operator(
     from askance.mechanisms.ledger import Ledger
     from askance.releases.mean_operator_preview import preview_mean_operator
     from askance.releases.mean_operator_release import MeanOperatorRelease, release_mean_operator
+    from askance.releases.paid_release import spent_all_the_same
     from askance.releases.signatures import sign_release, signing_key
     from askance.tables.people import PeopleFeatures, read_labels
 
@@ -119,9 +121,10 @@ def mean_operator(
             ids=public.ids,
             public_columns=between_commas(public_columns, "--public-columns") or (),
         )
-    done.write(out, overwrite=overwrite)
-    if key is not None:
-        sign_release(out, key, done.digest)
+    with spent_all_the_same(out, _entry(book, done).number):
+        done.write(out, overwrite=overwrite)
+        if key is not None:
+            sign_release(out, key, done.digest)
     _print(done, "squared error, all values together", book, out, as_json)
 
 
@@ -174,6 +177,7 @@ def counts(
     from askance.files.kinds import FileKind
     from askance.mechanisms.ledger import Ledger
     from askance.releases.counts_release import CountsRelease, release_counts
+    from askance.releases.paid_release import spent_all_the_same
     from askance.releases.signatures import sign_release, signing_key
     from askance.tables.counted_people import CountedPeople, count_people, groups_of_bags, read_count_table
 
@@ -209,9 +213,10 @@ def counts(
         disjoint=not overlapping,
         people=found.people,
     )
-    done.write(out, overwrite=overwrite)
-    if key is not None:
-        sign_release(out, key, done.digest)
+    with spent_all_the_same(out, _entry(book, done).number):
+        done.write(out, overwrite=overwrite)
+        if key is not None:
+            sign_release(out, key, done.digest)
     _print(done, "distortion: absolute errors of the proportions, all classes together", book, out, as_json)
 
 
@@ -235,9 +240,13 @@ def _print(
         show(f"  {name:<{width}} {error:.3g}{'  (taken)' * (name == done.mechanism)}")
     show()
     show(repr(book))
-    for entry in book.entries:
-        if entry.release == done.digest and entry.remark:
-            warn(entry.remark)
+    if _entry(book, done).remark:
+        warn(_entry(book, done).remark)
+
+
+def _entry(book: "Ledger", done: "CountsRelease | MeanOperatorRelease") -> "LedgerEntry":
+    """Return the entry that paid for a release."""
+    return next(entry for entry in book.entries if entry.release == done.digest)
 
 
 def _classes(text: str) -> "tuple[Label, ...]":

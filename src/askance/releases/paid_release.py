@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
 from askance.entropy.bits import BitSource, system_bits
-from askance.errors import AskanceWarning
+from askance.errors import AskanceError, AskanceWarning, ReleaseError
 from askance.mechanisms.accounting.privacy_loss import PrivacyLoss
 from askance.mechanisms.budget import Budget
 from askance.mechanisms.ledger import Ledger
@@ -64,6 +64,21 @@ def _warn_once() -> None:
     if not _warned:
         _warned.append(True)
         warnings.warn(_WITHOUT, AskanceWarning, stacklevel=4)
+
+
+@contextmanager
+def spent_all_the_same(out: str | os.PathLike[str], entry: int | None) -> Iterator[None]:
+    """Say of whatever fails after it was paid for that it stays paid for."""
+    if entry is None:
+        yield
+        return
+    remedy = f"Entry {entry} of the ledger stays spent: what was drawn may have been seen. A new one costs again."
+    try:
+        yield
+    except AskanceError as error:
+        raise ReleaseError(str(error).rstrip("."), remedy=remedy) from error
+    except OSError as error:
+        raise ReleaseError(f"cannot write {out} ({error.strerror or error})", remedy=remedy) from error
 
 
 @contextmanager

@@ -43,6 +43,13 @@ def bags_of(shares, rows, rng, **law):
 # -- the programme over ratios ------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan])
+def test_inner_products_that_are_none_are_refused(number):
+    # LAPACK, which would be asked, never returns from infinity: a saved model of 1e308 has such products.
+    with pytest.raises(FloatingPointError, match="no finite numbers"):
+        nearest_mixture(np.array([[number, 0.5], [0.5, 1.0]]), np.array([0.5, 0.5]))
+
+
 @pytest.mark.parametrize("classes", [2, 3, 5])
 def test_the_nearest_mixture_is_the_best_of_all_faces(classes):
     rng = np.random.default_rng(classes)

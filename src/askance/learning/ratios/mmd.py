@@ -28,7 +28,7 @@ from askance.learning.ratios.kernel_functions import FourierFeatures, LinearFeat
 from askance.learning.ratios.mean_embedding import Anchors, FeatureAnchors, RowAnchors
 from askance.learning.ratios.misfit import Misfit
 from askance.learning.ratios.ratio_model import RatioEstimate
-from askance.learning.ratios.simplex_programme import nearest_mixture
+from askance.learning.ratios.simplex_programme import least_squares, nearest_mixture
 from askance.solvers.bag_means import class_means
 from askance.solvers.simplex import project_to_simplex
 from askance.solvers.weighted_chi_square import weighted_chi_square_tail
@@ -272,7 +272,7 @@ class MmdRatios:
     def _alpha(self, seen: Floats, share: Floats) -> Floats:
         """The weight of every bag in the mixture."""
         if self.solution == "paper":
-            return np.asarray(np.linalg.lstsq(self.bags.gram, seen, rcond=None)[0], dtype=float)
+            return least_squares(self.bags.gram, seen)
         weights: Floats = share @ self.bags.mixing
         return weights
 
@@ -301,7 +301,7 @@ class MmdRatios:
         classes = bags.mixing @ bags.gram @ bags.mixing.T
         system = np.ones((len(classes) + 1, len(classes) + 1))
         system[:-1, :-1], system[-1, -1] = classes, 0.0
-        at = np.linalg.lstsq(system, np.append(products, 1.0), rcond=None)[0][:-1]
+        at = least_squares(system, np.append(products, 1.0))[:-1]
         distance = norm - 2 * float(at @ products) + float(at @ classes @ at)
         scatter = share / rows + alpha**2 @ bags.within
         mean = float(scatter @ traces.first)

@@ -56,7 +56,14 @@ def _on_the_face(gram: Floats, products: Floats, used: NDArray[np.bool_]) -> tup
     system = np.zeros((size + 1, size + 1))
     system[:size, :size] = gram[np.ix_(inside, inside)]
     system[:size, size] = system[size, :size] = 1.0
-    found = np.linalg.lstsq(system, np.append(products[inside], 1.0), rcond=None)[0]
+    found = least_squares(system, np.append(products[inside], 1.0))
     target = np.zeros(len(used))
     target[inside] = found[:size]
     return target, float(found[size])
+
+
+def least_squares(system: Floats, wanted: Floats) -> Floats:
+    """Solve a system that may be singular. Of numbers that are none LAPACK may never return: they are refused."""
+    if not (np.isfinite(system).all() and np.isfinite(wanted).all()):
+        raise FloatingPointError("inner products that are no finite numbers")
+    return np.asarray(np.linalg.lstsq(system, wanted, rcond=None)[0], dtype=float)
