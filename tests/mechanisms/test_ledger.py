@@ -82,6 +82,22 @@ def test_entries_are_kept_in_the_file(ledger):
     assert "clinic" in repr(ledger)
 
 
+def test_an_entry_pays_for_one_release(ledger):
+    number = ledger.spend(0.25, what="a release")
+    with pytest.raises(InvalidInput, match="a release for entry 7; expected an entry that was spent"):
+        ledger.record(7, "abc")
+    ledger.record(number, "abc")
+    with pytest.raises(InvalidInput, match=r"another release for entry 1.*Spend on it first"):
+        ledger.record(number, "def")
+    assert [entry.release for entry in ledger.entries] == ["abc"]
+    assert ledger.receipt().events == 2
+
+
+def test_who_looks_in_the_wrong_place_is_not_told_to_begin_anew(tmp_path):
+    with pytest.raises(ReleaseError, match="a new one does not know what was spent"):
+        ask.Ledger(tmp_path / "misspelt.ledger")
+
+
 def test_nothing_is_given_back(ledger):
     ledger.spend(0.5, what="x")
     with sqlite3.connect(ledger.path) as connection, pytest.raises(sqlite3.IntegrityError, match="gives nothing back"):

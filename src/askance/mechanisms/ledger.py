@@ -254,9 +254,14 @@ class Ledger:
         return entry.number
 
     def record(self, number: int, release: str) -> None:
-        """Note the digest of the release that an entry paid for."""
+        """Note the digest of the release that an entry paid for: of one, once."""
         with self._file.changing() as change:
             events = change.state.events
+            paid = [entry for entry in read_entries(change.state) if entry.number == number]
+            if not paid:
+                raise InvalidInput(f"a release for entry {number!r}", "an entry that was spent")
+            if paid[0].release is not None:
+                raise InvalidInput(f"another release for entry {number}", "one that was paid for", "Spend on it first.")
             change.add(Event.after(change.state.head, len(events) + 1, "record", number, release=release))
 
     def receipt(self) -> Receipt:

@@ -188,7 +188,10 @@ class LedgerFile:
         """Open the file for one use. A connection of its own for each: it may be another thread or a forked process."""
         if not self.path.is_file():
             raise ReleaseError(
-                f"there is no ledger {self.path}", remedy="Make one: askance ledger create LEDGER --epsilon 1 ..."
+                f"there is no ledger {self.path}",
+                "the one of these people",
+                "Look for it: a new one does not know what was spent. For people about whom nothing was released yet: "
+                "askance ledger create LEDGER --epsilon 1 --data-set NAME.",
             )
         place = self.path.resolve()
         if place.stat().st_nlink > 1:
