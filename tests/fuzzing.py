@@ -5,6 +5,7 @@ An input is a number: it fixes which file is changed, how, and what is done with
 """
 
 import contextlib
+import copy
 import functools
 import io
 import json
@@ -209,7 +210,7 @@ def _changed(value: Any, rng: random.Random) -> Any:
     """Change one place of a nested value."""
     places = list(_places(value))
     if not places or rng.random() < 0.02:
-        return rng.choice(ODD)
+        return copy.deepcopy(rng.choice(ODD))
     holder, key = rng.choice(places)
     match rng.randrange(6):
         case 0 if isinstance(holder, dict):
@@ -222,7 +223,7 @@ def _changed(value: Any, rng: random.Random) -> Any:
         case 3 if isinstance(holder[key], int | float):
             holder[key] = rng.choice([-holder[key], holder[key] * 1e6, holder[key] + 1, str(holder[key])])
         case _:
-            holder[key] = rng.choice(ODD)
+            holder[key] = copy.deepcopy(rng.choice(ODD))  # a later change must not reach other inputs
     return value
 
 

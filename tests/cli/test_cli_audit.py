@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 import askance as ask
 from askance.channels.specs import EVERY_CHANNEL
 from askance.cli.app import app
+from askance.planning.auditing import every_mechanism
 from askance.planning.auditing.every_mechanism import mechanism_names
 from askance.releases import privatize_table
 
@@ -111,6 +112,8 @@ def test_everything_means_every_registered_mechanism():
     for channel in EVERY_CHANNEL:
         assert any(name.split()[0] == channel.kind for name in names), channel.kind
     assert {"mean operator: laplace", "mean operator: response", "counts: dirichlet"} <= set(names)
+    assert {f"mean operator, shaped: {name}" for name in ("laplace", "knorm", "gaussian", "response")} <= set(names)
+    assert {type(example) for example in every_mechanism._EXAMPLES} == set(EVERY_CHANNEL)
     assert not any("auto" in name for name in names)
 
 

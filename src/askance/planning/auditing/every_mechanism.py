@@ -1,6 +1,7 @@
 """Every mechanism of the library, with an example to audit: taken from the registries, so that none is forgotten."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, get_args
 
 import numpy as np
@@ -19,11 +20,13 @@ from askance.channels.labels.memoised import Memoised
 from askance.channels.labels.per_token import PerToken
 from askance.channels.labels.randomized_response import RandomizedResponse
 from askance.channels.labels.repeated import Repeated
+from askance.channels.labels.respondents import Anchor, Cheaters, RandomAnswers
 from askance.channels.labels.surveys import (
     Crosswise,
     ForcedResponse,
     Kuk,
     Mangat,
+    StochasticLieDetector,
     Triangular,
     UnrelatedQuestion,
     Warner,
@@ -62,6 +65,10 @@ _EXAMPLES: tuple[Any, ...] = (
     Mangat(0.7),
     Triangular(0.25),
     Kuk(0.8, 0.3),
+    StochasticLieDetector(0.7, truthful=0.9),
+    Cheaters(ForcedResponse(1 / 6, 1 / 6), share=0.1),
+    RandomAnswers(Crosswise(0.25), share=0.15),
+    Anchor(RandomAnswers(Crosswise(0.25), share=0.15)),
     CoordinateRelease(4, 1.0),
     PerValueFlip(5, 3.0),
     PrivUnit(3, 2.0),
@@ -127,17 +134,19 @@ def _audits(draws: int | None, rate: float) -> Iterator[tuple[str, Callable[[], 
     for kind in EVERY_CHANNEL:
         examples = [example for example in _EXAMPLES if type(example) is kind]
         if not examples:
-            yield kind.kind, lambda kind=kind: _not_tried(kind.kind, rate)  # type: ignore[misc]
+            yield kind.kind, partial(_not_tried, kind.kind, rate)
         for example in examples:
             name = kind.kind if len(examples) == 1 else f"{kind.kind} {_told_apart(example)}"
-            yield name, lambda example=example: _channel(example, draws, rate)  # type: ignore[misc]
+            yield name, partial(_channel, example, draws, rate)
     releases = None if draws is None else max(_FEWEST, draws // _FEWER)
     for name in get_args(SumsMechanism):
         if name != "auto":
-            yield f"mean operator: {name}", lambda name=name: _sums(name, releases, rate)  # type: ignore[misc]
+            for shape, how in (("none", ""), ("auto", ", shaped")):
+                run = partial(_sums, name, shape, releases, rate)
+                yield f"mean operator{how}: {name}", run
     for name in get_args(CountsMechanism):
         if name != "auto":
-            yield f"counts: {name}", lambda name=name: _counts(name, releases, rate)  # type: ignore[misc]
+            yield f"counts: {name}", partial(_counts, name, releases, rate)
 
 
 def _told_apart(example: Any) -> str:
@@ -156,11 +165,12 @@ def _not_tried(kind: str, rate: float) -> ReleaseAudit:
     return ReleaseAudit(kind, Guarantee(float("inf")), 0, rate, (), wrong)
 
 
-def _sums(mechanism: str, draws: int | None, rate: float) -> ReleaseAudit:
+def _sums(mechanism: str, shape: Any, draws: int | None, rate: float) -> ReleaseAudit:
     rng = np.random.default_rng(0)  # public features: any will do
     features, labels = rng.normal(size=(40, 2)), np.where(np.arange(40) % 3, 1, -1)
+    features = features if shape == "none" else features * [1, 100] + [0, 500]  # where there is something to shape
     delta = _DELTA if mechanism == "gaussian" else 0
-    return audit_mean_operator(features, labels, 1, delta, mechanism, draws=draws, error_rate=rate)
+    return audit_mean_operator(features, labels, 1, delta, mechanism, draws=draws, error_rate=rate, shape=shape)
 
 
 def _counts(mechanism: str, draws: int | None, rate: float) -> ReleaseAudit:
