@@ -36,7 +36,7 @@ def answers(rows: int = ROWS) -> dict[str, list[Any]]:
         "tax": [("no", "yes")[i % 2] for i in numbers],
         "group": [("cards", "dice")[i // 2 % 2] for i in numbers],
         "age": [18 + i % 60 for i in numbers],
-        "school": [("north", "south")[i % 2] for i in numbers],
+        "school": [("north", "south")[i // 4 % 2] for i in numbers],
     }
 
 
@@ -228,11 +228,12 @@ def test_choices_that_are_numbers_or_truth_values_are_read_from_text() -> None:
 
 def test_a_table_in_memory_is_privatised_by_the_declared_law() -> None:
     study = ask.Study.parse('[questions.q]\nchoices = ["no", "yes"]\nchannel = { design = "mangat", p = 0.7 }')
-    release = privatize_table(study, {"q": ["yes"] * 500 + ["no"] * 10_000})
+    carriers = np.arange(10_500) % 21 == 0
+    release = privatize_table(study, {"q": np.where(carriers, "yes", "no")})
     reports = np.array(release.to_table()["q"].to_pylist())
-    assert Counter(reports[:500].tolist()) == {"yes": 500}  # carriers always say yes
+    assert Counter(reports[carriers].tolist()) == {"yes": 500}  # carriers always say yes
     # Real entropy: six standard errors, 2e-9.
-    assert abs((reports[500:] == "no").mean() - 0.7) < 6 * math.sqrt(0.7 * 0.3 / 10_000)
+    assert abs((reports[~carriers] == "no").mean() - 0.7) < 6 * math.sqrt(0.7 * 0.3 / 10_000)
 
 
 # -- what is refused ---------------------------------------------------------------------------------

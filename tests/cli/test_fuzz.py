@@ -5,6 +5,7 @@ import json
 import pytest
 
 import askance as ask
+from askance.releases import Covariate, Header, Question
 from fuzz_corpus import USES, make_corpus
 from fuzzing import run_input, warm_up
 
@@ -46,6 +47,23 @@ def test_a_damaged_model_is_refused(corpus, tmp_path, run, model, name, value):
     code, out, err = run(*words)
     assert (code, out) == (2, "")
     assert "damaged model" in err
+
+
+def test_a_model_of_ratios_with_other_classes_is_damaged(corpus, tmp_path, run):
+    content = json.loads((corpus / "ratios.json").read_text())
+    content["fitted"]["classes_"]["array"].append(2)
+    path = tmp_path / "ratios.json"
+    path.write_text(json.dumps(content))
+    code, out, err = run("ratios", corpus / "rows.csv", "--model", path, "--group", "bag")
+    assert (code, out) == (2, "")
+    assert "damaged model" in err
+
+
+@pytest.mark.parametrize("where", ["covariates", "questions"])
+def test_a_name_that_is_no_text_is_refused(where):
+    names = {"covariates": "age", "questions": "cheated"} | {where: "\ud800"}
+    with pytest.raises(ask.InvalidInput, match="text that UTF-8 can hold"):
+        Header((Question(names["questions"], ask.Warner(0.8)),), (Covariate(names["covariates"]),))
 
 
 def test_a_deeply_nested_study_is_refused():

@@ -595,6 +595,18 @@ OPERATORS = {
     "mean-operator-v1-response.json": {
         "epsilon": 3, "mechanism": "response", "classes": ["no", "perhaps", "yes"], "ids": list(range(60)),
     },
+    # Version 2 has keyed digests; version 3 says how features were shaped.
+    "mean-operator-v2-laplace.json": {"epsilon": "1.5", "mechanism": "laplace", "ids": PEOPLE, "shape": "none"},
+    "mean-operator-v3-standard.json": {
+        "epsilon": 2, "mechanism": "laplace", "ids": PEOPLE,
+        "shape": ask.LabelShape([-0.75, 0], [0.5, 0.5], [0, 0.25], [0.5, 0.125]),
+    },
+    "mean-operator-v3-turned.json": {
+        "epsilon": "0.5", "delta": "1e-6", "mechanism": "gaussian", "classes": [0, 1], "ids": PEOPLE,
+        "shape": ask.LabelShape.turned(
+            ask.LabelShape([-0.75, 0], [0.5, 0.5], [0, 0.25], [0.5, 0.125]), np.array([[0.75, -0.5], [0.5, 0.75]]), 1.5
+        ),
+    },
 }  # fmt: skip
 
 
@@ -628,6 +640,7 @@ def told_by_operator(release):
             "norms": release.norms,
             "predicted": release.predicted,
             "has digest": release.features is not None,
+            **({} if release.shape is None else {"shape": release.shape.to_dict()}),
         }
     )
 
@@ -635,7 +648,8 @@ def told_by_operator(release):
 def fits_to_operator(release):
     X, columns = public_features()
     frame = pd.DataFrame(X, columns=columns)
-    model = ask.MeanOperatorClassifier(ridge=0.1, fit_intercept=release.intercept).fit(frame, release)
+    ridge = 0.1 if release.shape is None else "auto"
+    model = ask.MeanOperatorClassifier(ridge=ridge, fit_intercept=release.intercept).fit(frame, release)
     return plain({"parameters": model.parameters_, "covariance": model.covariance_, "noise": model.noise_})
 
 

@@ -1,12 +1,13 @@
 """``askance privatize``: from true answers to a release."""
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from askance.cli.options import Engine, Json, Overwrite, Quiet, SignKey, out_option
+from askance.cli.options import Engine, Json, Overwrite, Quiet, SignKey, between_commas, out_option
 
 if TYPE_CHECKING:
     from askance.mechanisms.ledger_entries import LedgerEntry
@@ -34,6 +35,14 @@ def privatize(
         str | None,
         typer.Option("--id", metavar="COLUMN", help="With --ledger: who the people are. It is not in the release."),
     ] = None,
+    public: Annotated[
+        str | None,
+        typer.Option(
+            "--public-columns",
+            metavar="COLUMNS",
+            help="Covariates that may be known although they tell nearly every answer.",
+        ),
+    ] = None,
     engine: Engine = "local",
     sign: SignKey = None,
     overwrite: Overwrite = False,
@@ -47,6 +56,8 @@ def privatize(
 
     Asking the same people twice tells more about them. With --ledger and --id every person pays from a budget, once all
     answers have been checked and before the first report is drawn; what is refused spends nothing.
+
+    Covariates that tell nearly every answer, and rows in the order of the answers, are refused: no noise hides those.
     """
     from askance.cli.output import print_json, progress_bar, warn
     from askance.errors import InvalidInput
@@ -64,15 +75,16 @@ def privatize(
             "Elsewhere each piece of the data is a part.",
         )
     entry = None
+    known = between_commas(public, "--public-columns") or ()
     if ledger is not None or id_column is not None:
-        entry = _pay(plan, data, ledger, id_column, out, overwrite=overwrite, quiet=quiet)
+        entry = _pay(plan, data, ledger, id_column, out, overwrite=overwrite, public_columns=known, quiet=quiet)
     with spent_all_the_same(out, entry):
         if engine == "local":
-            parts: dict[str, Any] = {"overwrite": overwrite, "rows_per_part": rows_per_part}
+            how: dict[str, Any] = {"rows_per_part": rows_per_part, "public_columns": known}
             with progress_bar("privatising", quiet=quiet) as progress:
-                done = privatize_file(plan, data, out, **parts, progress=progress)
+                done = privatize_file(plan, data, out, overwrite=overwrite, progress=progress, **how)
         else:
-            done = _privatize_elsewhere(engine, plan, data, out, overwrite)
+            done = _privatize_elsewhere(engine, plan, data, out, overwrite, known)
         paid = _record(ledger, entry, done)
         if key is not None:
             sign_release(out, key, done.release.digest)
@@ -99,7 +111,7 @@ def privatize(
 
 
 def _pay(
-    study: "Study", data: Path, ledger: Path | None, id_column: str | None, out: Path, *, overwrite: bool, quiet: bool
+    study: "Study", data: Path, ledger: Path | None, id_column: str | None, out: Path, *, quiet: bool, **how: Any
 ) -> int:
     """Spend what it costs the people to answer once; return the number of the entry."""
     from askance.cli.output import progress_bar
@@ -115,7 +127,7 @@ def _pay(
         )
     with progress_bar("checking", quiet=quiet) as progress:
         book = Ledger(ledger)
-        return pay_for_answers(study, data, book, id_column, out, overwrite=overwrite, progress=progress)
+        return pay_for_answers(study, data, book, id_column, out, progress=progress, **how)
 
 
 def _record(ledger: Path | None, entry: int | None, done: "Privatized") -> "LedgerEntry | None":
@@ -138,12 +150,14 @@ def _print_paid(ledger: Path | None, paid: "LedgerEntry | None") -> None:
         show(f"Paid for by {paid.whom}: {Ledger(ledger)!r}")
 
 
-def _privatize_elsewhere(engine: str, study: "Study", data: Path, out: Path, overwrite: bool) -> "Privatized":
+def _privatize_elsewhere(
+    engine: str, study: "Study", data: Path, out: Path, overwrite: bool, public: Sequence[str]
+) -> "Privatized":
     from askance.engines.base import running
     from askance.engines.privatizing import privatize_on
 
     with running(engine) as where:
-        return privatize_on(where, study, data, out, overwrite=overwrite)
+        return privatize_on(where, study, data, out, overwrite=overwrite, public_columns=public)
 
 
 def _print(study: "Study", done: "Privatized", clipped: dict[str, int]) -> None:

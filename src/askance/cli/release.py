@@ -160,6 +160,9 @@ def counts(
         ],
         typer.Option(help="How the counts are hidden; auto takes the one that distorts least."),
     ] = "auto",
+    public_bags: Annotated[
+        bool, typer.Option("--public-bags", help="Everybody may know the bags, although they tell nearly every label.")
+    ] = False,
     overlapping: Annotated[
         bool, typer.Option("--overlapping", help="People may be in several bags: the levels of all bags add up.")
     ] = False,
@@ -177,6 +180,7 @@ def counts(
     from askance.files.kinds import FileKind
     from askance.mechanisms.ledger import Ledger
     from askance.releases.counts_release import CountsRelease, release_counts
+    from askance.releases.labels_told import refuse_telling_bags
     from askance.releases.paid_release import spent_all_the_same
     from askance.releases.signatures import sign_release, signing_key
     from askance.tables.counted_people import CountedPeople, count_people, groups_of_bags, read_count_table
@@ -195,6 +199,8 @@ def counts(
         found = CountedPeople(read_count_table(data, bag, declared), None)
     else:
         found = count_people(data, label, bag, declared, id_column, overlapping=overlapping)
+        if not public_bags:
+            refuse_telling_bags(found.table.counts, bag or "")
     levels = between_commas(within, "--within")
     if levels is not None and bag is None:
         raise InvalidInput("--within without --bag", "the column of bags, which are in the larger groups")

@@ -46,20 +46,31 @@ class PrivatizePiece:
     row_groups: tuple[int, ...] | None
     folder: str
     number: int
+    public_columns: tuple[str, ...] = ()
 
     def run(self) -> Part:
         name = f"part-{self.number:05d}.{secrets.token_hex(6)}.parquet"
         faults: dict[str, Fault] = {}
         with ReleaseWriter(Path(self.folder) / name, self.header, part=True) as writer:
             where = f" of {self.file.path.name}"
-            clipped = Privatizer(self.header).hide_file(self.file, writer, faults, self.row_groups, where=where)
+            privatizer = Privatizer(self.header, self.public_columns)
+            clipped = privatizer.hide_file(self.file, writer, faults, self.row_groups, where=where)
         return Part(name, writer.num_rows, tuple(faults.values()), clipped)
 
 
-def privatize_on(engine: Engine, study: Study, data: StrPath, out: StrPath, *, overwrite: bool = False) -> Privatized:
+def privatize_on(
+    engine: Engine,
+    study: Study,
+    data: StrPath,
+    out: StrPath,
+    *,
+    overwrite: bool = False,
+    public_columns: Sequence[str] = (),
+) -> Privatized:
     """Privatise CSV or Parquet files on an engine's workers, into a folder of part files.
 
-    Workers must see the data and the release under the same paths. The release appears whole or not at all.
+    Workers must see the data and the release under the same paths. The release appears whole or not at all. Whether
+    covariates or the order of rows tell answers, each worker looks for in its own piece.
     """
     header = study.header()
     opened = open_data(data)
@@ -72,7 +83,7 @@ def privatize_on(engine: Engine, study: Study, data: StrPath, out: StrPath, *, o
     except OSError as error:
         raise ReleaseError(f"cannot write {target} ({error.strerror or error})") from error
     try:
-        parts = engine.map(_pieces(opened.files, header, folder))
+        parts = engine.map(_pieces(opened.files, header, folder, tuple(public_columns)))
         refuse([fault for part in parts for fault in part.faults], str(data))
         if not sum(part.rows for part in parts):
             raise InvalidInput(f"{data} has no rows", "at least one")
@@ -84,14 +95,14 @@ def privatize_on(engine: Engine, study: Study, data: StrPath, out: StrPath, *, o
     return Privatized(Release.read(out), dropped, sum((part.clipped for part in parts), Counter()))
 
 
-def _pieces(files: Sequence[DataFile], header: Header, folder: Path) -> list[PrivatizePiece]:
+def _pieces(files: Sequence[DataFile], header: Header, folder: Path, public: tuple[str, ...]) -> list[PrivatizePiece]:
     pieces: list[PrivatizePiece] = []
     for file in files:
         groups: list[tuple[int, ...] | None] = [None]
         if file.is_parquet:
             groups = [(number,) for number in range(pq.read_metadata(file.path).num_row_groups)]
         for group in groups:
-            pieces.append(PrivatizePiece(header, file, group, str(folder.absolute()), len(pieces)))
+            pieces.append(PrivatizePiece(header, file, group, str(folder.absolute()), len(pieces), public))
     return pieces
 
 

@@ -15,6 +15,7 @@ from askance.channels.base import LabelChannel
 from askance.channels.guarantee import Guarantee
 from askance.channels.question_channel import QuestionChannel
 from askance.errors import InvalidInput
+from askance.tables.counted_region import is_writable
 
 _MOST_REPLICATES = 10_000  # columns: no agency publishes more than a few hundred
 COVARIATE_TYPES = ("number", "category", "words")
@@ -315,6 +316,9 @@ def check_names(questions: Sequence[Question], covariates: Sequence[Covariate]) 
     """Refuse two uses of one column; only a design column may serve several questions."""
     designs = dict.fromkeys(question.design_column for question in questions if question.design_column)
     names = [*(question.name for question in questions), *designs, *(covariate.name for covariate in covariates)]
+    broken = [name for name in names if not is_writable(name)]
+    if broken:
+        raise InvalidInput(f"a column named {broken[0]!r}", "text that UTF-8 can hold")
     hidden = {name for question in questions for name in question.sources} - {question.name for question in questions}
     published = sorted(hidden.intersection(names))
     if published:

@@ -1,8 +1,9 @@
 """Whether public columns or identifiers tell the private labels: then no noise would hide them.
 
-Three ways are looked for, one column at a time: each class has its own narrow range of values, far from the others; one
-value belongs to some classes alone; each of a few values belongs to one class. Some people may be exceptions. Of what
-several columns tell together only sums are looked for: a column and the same column plus the label, say.
+Four ways are looked for, one column at a time: each class has its own narrow range of values, far from the others; one
+value belongs to some classes alone; each of a few values belongs to one class; the last digit does. Some people may be
+exceptions. Of what several columns tell together only sums are looked for: a column and the same column plus the label,
+say. What somebody took pains to hide (in the last bit of a number, in the parity of two columns) is not found.
 """
 
 import math
@@ -78,12 +79,13 @@ def refuse_telling_columns(
     # Where the ranges of all classes have a point in common, only the third way is left.
     differ = low.max(axis=0) > high.min(axis=0)
     few = _few_values(blocks, _most_values(len(places)))
-    for j in np.flatnonzero(differ | few).tolist():
+    for j in np.flatnonzero(differ | few | _few_last_digits(blocks)).tolist():
         columns = [block[:, j] for block in blocks]
         if names[j] not in public and (
             _far_apart(columns, low[:, j], high[:, j], chance)
             or _own_value(columns, low[:, j], high[:, j], chance)
             or (few[j] and _told_by_values(columns, chance))
+            or _told_by_the_last_digit(columns, chance)
         ):
             raise InvalidInput(
                 f"the feature {names[j]!r} tells nearly every label",
@@ -129,6 +131,17 @@ def refuse_telling_identifiers(ids: Any, codes: Codes) -> None:
                 "identifiers that say nothing about the labels",
                 "Both sides hold the identifiers. Agree on others, such as numbers drawn at random.",
             )
+
+
+def refuse_telling_bags(counts: NDArray[Any], column: str) -> None:
+    """Refuse counts of people, bags x classes, if to know their bags is to know nearly every label."""
+    if values_tell(np.asarray(counts, dtype=np.int64).T):
+        raise InvalidInput(
+            f"bags that tell nearly every label: the column {column!r}",
+            "bags of people with different labels",
+            "Who is in which bag is taken to be known: no noise hides such labels. If the column is no copy of them, "
+            "and everybody may know it, say --public-bags.",
+        )
 
 
 def _parts(texts: list[str]) -> Iterator[tuple[list[str], str]]:
@@ -179,6 +192,23 @@ def _few_values(blocks: list[NDArray[np.float64]], most: int) -> NDArray[np.bool
     return np.asarray((steps > 0) & (steps < most))
 
 
+def _few_last_digits(blocks: list[NDArray[np.float64]]) -> NDArray[np.bool_]:
+    """Return which columns are whole numbers that end in no more digits than there are classes."""
+    rows = np.concatenate(blocks)
+    with np.errstate(over="ignore", invalid="ignore"):
+        digits = np.mod(rows, 10)
+        whole = (digits == np.rint(digits)).all(axis=0) & (np.ptp(rows, axis=0) >= 10)
+    found = [np.isin(digits, digit).any(axis=0) for digit in range(10)]
+    return np.asarray(whole & (np.sum(found, axis=0) <= len(blocks)))
+
+
+def _told_by_the_last_digit(columns: list[NDArray[np.float64]], chance: float) -> bool:
+    """Whether the label was put behind another number."""
+    digits = [np.mod(column, 10) for column in columns]
+    # Not more digits than classes: that odd and even numbers alternate, as labels may, says little.
+    return len(np.unique(np.concatenate(digits))) <= len(columns) and _told_by_values(digits, chance)
+
+
 def _far_apart(
     columns: list[NDArray[np.float64]], low: NDArray[np.float64], high: NDArray[np.float64], chance: float
 ) -> bool:
@@ -226,6 +256,38 @@ def _told_by_values(columns: list[NDArray[np.float64]], chance: float) -> bool:
         if _surprises(sizes.tolist(), inside.tolist(), {k}, 2.0 ** len(values), chance):
             return True
     return False
+
+
+def values_tell(counts: NDArray[np.int64]) -> bool:
+    """Whether each value of a column belongs to one class, but for exceptions, and not by chance.
+
+    Of all ways to deal the labels to so many people, no more are told by such a column than classes can be given to
+    values, and exceptions be picked.
+
+    Parameters
+    ----------
+    counts : array, classes x values
+        People.
+
+    Examples
+    --------
+    >>> values_tell(np.array([[50, 0, 0, 20], [0, 40, 30, 0]])), values_tell(np.array([[50, 20], [40, 30]]))
+    (True, False)
+    """
+    counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
+    classes, values = counts.shape
+    if classes < 2 or values < 2:
+        return False
+    sizes = counts.sum(axis=1)
+    owner = np.argmax(counts / sizes[:, None], axis=0)
+    rate = _CHANGED if values <= classes else _DISGUISED
+    wrong = sizes - np.array([counts[k, owner == k].sum() for k in range(classes)])
+    if any(few > _allowed(int(size), rate) for few, size in zip(wrong, sizes, strict=True)):
+        return False
+    people, exceptions = int(sizes.sum()), int(wrong.sum())
+    every = math.lgamma(people + 1) - sum(math.lgamma(int(size) + 1) for size in sizes)
+    told = (values + exceptions) * math.log(classes) + _log_choices(people, exceptions)
+    return bool(told - every < math.log(_CHANCE))
 
 
 def _told_by_a_sum(blocks: list[NDArray[np.float64]], use: list[int]) -> list[int]:

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,6 +29,7 @@ def pay_for_answers(
     out: StrPath,
     *,
     overwrite: bool = False,
+    public_columns: Sequence[str] = (),
     progress: Callable[[int, int], None] | None = None,
 ) -> int:
     """Spend from a ledger what it costs people to answer a study once, and return the number of the entry.
@@ -47,6 +48,8 @@ def pay_for_answers(
     out : path
         Where the release will go: looked at before anything is spent.
     overwrite : bool
+    public_columns : sequence of str
+        As for :func:`privatize_file`.
     progress : callable, optional
         Called with bytes read and bytes in all.
 
@@ -72,7 +75,7 @@ def pay_for_answers(
     refuse_existing(target, overwrite)
     if not os.access(target.absolute().parent, os.W_OK):
         raise ReleaseError(f"cannot write {target}: no folder, or no permission for it", remedy="Nothing was spent.")
-    people = _checked_people(study, opened, id_column, progress)
+    people = _checked_people(Privatizer(study.header(), tuple(public_columns)), opened, id_column, progress)
     losses = [channel_loss(question.channel) for question in study.questions]
     named = study.name or study.title or "a study"
     what = f"reports of {len(people):,} people on {len(losses)} question{'s' * (len(losses) != 1)} ({named})"
@@ -81,20 +84,19 @@ def pay_for_answers(
 
 
 def _checked_people(
-    study: Study, data: Data, id_column: str, progress: Callable[[int, int], None] | None
+    privatizer: Privatizer, data: Data, id_column: str, progress: Callable[[int, int], None] | None
 ) -> pa.ChunkedArray:
     """Look at every answer as if it were to be hidden; return the identifiers."""
-    header = study.header()
-    wanted = list(dict.fromkeys([*header.source_columns, id_column]))
+    wanted = list(dict.fromkeys([*privatizer.header.source_columns, id_column]))
     data.check_columns(wanted)
-    privatizer = Privatizer(header)
     faults: dict[str, Fault] = {}
     ids: list[pa.Array] = []
+    told = privatizer.told()
     total, before = sum(file.size for file in data.files), 0
     for file in data.files:
         where = f" of {file.path.name}" if len(data.files) > 1 else ""
         for chunk in file.chunks(wanted):
-            for fault in privatizer.faults(chunk.table):
+            for fault in privatizer.faults(chunk.table, told):
                 faults.setdefault(fault.column, replace(fault, row=fault.row + chunk.first_row, where=where))
             try:
                 ids.append(id_texts(chunk.table.column(id_column)))
@@ -107,6 +109,7 @@ def _checked_people(
                 progress(before + chunk.bytes_read, total)
         before += file.size
     refuse(list(faults.values()), str(data.path))
+    told.refuse()
     if not sum(map(len, ids)):
         raise InvalidInput(f"{data.path} has no rows", "at least one")
     return pa.chunked_array(ids)

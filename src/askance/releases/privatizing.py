@@ -16,7 +16,9 @@ from askance.entropy.bits import system_bits
 from askance.errors import InvalidInput
 from askance.files.location import StrPath
 from askance.releases.answers import Answers, answers_to
-from askance.releases.declared_columns import public_columns, stored
+from askance.releases.answers_told import AnswersTold
+from askance.releases.declared_columns import public_columns as declared_public
+from askance.releases.declared_columns import stored
 from askance.releases.header import Header
 from askance.releases.partition import TablePartition
 from askance.releases.release import Release
@@ -60,6 +62,11 @@ class Privatizer:
     """Turns tables of answers into tables of reports: the header is looked at once for all of them."""
 
     header: Header
+    public_columns: tuple[str, ...] = ()
+
+    def told(self) -> AnswersTold:
+        """Return what looks at tables, one after the other, for public columns or an order that tell answers."""
+        return AnswersTold(self.header, self.public_columns)
 
     @cached_property
     def _answers(self) -> list[Answers]:
@@ -67,7 +74,7 @@ class Privatizer:
 
     @cached_property
     def _columns(self) -> list[Column]:
-        return [*(column for answers in self._answers for column in answers.columns), *public_columns(self.header)]
+        return [*(column for answers in self._answers for column in answers.columns), *declared_public(self.header)]
 
     def truths(self, table: pa.Table) -> tuple[dict[str, Any], pa.Table, list[Fault]]:
         """Return what reports are drawn for, question by question; the public columns; and what is wrong.
@@ -81,10 +88,11 @@ class Privatizer:
         public = [column for column in self.header.schema if column.name not in asked]
         return asked, stored(arrays, pa.schema(public)), []
 
-    def faults(self, table: pa.Table) -> list[Fault]:
+    def faults(self, table: pa.Table, told: AnswersTold) -> list[Fault]:
         """Say what is wrong with the answers of a table; nothing is drawn."""
         arrays, faults = self._converted(table)
         if not faults:
+            told.look(arrays)
             for answers in self._answers:
                 answers.prepared(arrays)  # which refuses what a channel cannot take
         return faults
@@ -96,12 +104,13 @@ class Privatizer:
             faults += [fault] if fault else []
         return arrays, faults
 
-    def hide(self, table: pa.Table) -> Hidden:
+    def hide(self, table: pa.Table, told: AnswersTold) -> Hidden:
         """Draw a report for every answer of a table; nothing is drawn if any column has a fault."""
         arrays, faults = self._converted(table)
         clipped: Counter[str] = Counter()
         if faults:
             return Hidden(None, faults, clipped)
+        told.look(arrays)
         reports = {}
         for answers in self._answers:
             name, prepared = answers.question.name, answers.prepared(arrays)
@@ -113,16 +122,18 @@ class Privatizer:
 
     def hide_file(
         self, file: DataFile, writer: ReleaseWriter, faults: dict[str, Fault], row_groups: Sequence[int] | None = None,
-        *, where: str = "", progress: Callable[[int], None] | None = None,
+        *, where: str = "", progress: Callable[[int], None] | None = None, told: AnswersTold | None = None,
     ) -> Counter[str]:  # fmt: skip
         """Write the reports of a file, and return how many values were clipped.
 
         The first fault of each column is added to ``faults``. After a fault nothing is written any more, but the other
-        columns are still looked at.
+        columns are still looked at. ``told`` is for who looks at several files together.
         """
         clipped: Counter[str] = Counter()
+        alone = told is None
+        told = self.told() if told is None else told
         for chunk in file.chunks(self.header.source_columns, row_groups):
-            hidden = self.hide(chunk.table)
+            hidden = self.hide(chunk.table, told)
             clipped += hidden.clipped
             for fault in hidden.faults:
                 faults.setdefault(fault.column, replace(fault, row=fault.row + chunk.first_row, where=where))
@@ -130,10 +141,12 @@ class Privatizer:
                 writer.write(hidden.table)
             if progress:
                 progress(chunk.bytes_read)
+        if alone and not faults:
+            told.refuse()
         return clipped
 
 
-def privatize_table(study: Study, table: Any) -> Release:
+def privatize_table(study: Study, table: Any, *, public_columns: Sequence[str] = ()) -> Release:
     """Draw a report for every answer of a table in memory (Arrow, pandas, polars, or a dict of columns).
 
     Examples
@@ -151,8 +164,11 @@ def privatize_table(study: Study, table: Any) -> Release:
     header = study.header()
     table = table if isinstance(table, pa.Table) else pa.table(table)
     check_present(header.source_columns, table.schema.names, "the table")
-    hidden = Privatizer(header).hide(table)
+    privatizer = Privatizer(header, tuple(public_columns))
+    told = privatizer.told()
+    hidden = privatizer.hide(table, told)
     refuse(hidden.faults, "the table")
+    told.refuse()
     return Release(header, (TablePartition(hidden.table),))
 
 
@@ -163,6 +179,7 @@ def privatize_file(
     *,
     overwrite: bool = False,
     rows_per_part: int | None = None,
+    public_columns: Sequence[str] = (),
     progress: Callable[[int, int], None] | None = None,
 ) -> Privatized:
     """Stream true answers from CSV or Parquet into a release, in bounded memory.
@@ -176,13 +193,16 @@ def privatize_file(
         The release: written whole, or not at all.
     overwrite, rows_per_part
         As for :class:`~askance.releases.ReleaseWriter`.
+    public_columns : sequence of str
+        Covariates that may be known although they tell nearly every answer: others that do are refused.
     progress : callable, optional
         Called with bytes read and bytes in all.
 
     Raises
     ------
     InvalidInput
-        With the first fault of every column. Nothing is written then.
+        With the first fault of every column; if a covariate or the order of the rows tells the answers. Nothing is
+        written then.
     """
     header = study.header()
     opened = open_data(data)
@@ -190,14 +210,16 @@ def privatize_file(
     total = sum(file.size for file in opened.files)
     faults: dict[str, Fault] = {}
     clipped: Counter[str] = Counter()
-    privatizer = Privatizer(header)
+    privatizer = Privatizer(header, tuple(public_columns))
     with ReleaseWriter(out, header, overwrite=overwrite, rows_per_part=rows_per_part) as writer:
-        before = 0
+        before, told = 0, privatizer.told()
         for file in opened.files:
             where = f" of {file.path.name}" if len(opened.files) > 1 else ""
-            clipped += privatizer.hide_file(file, writer, faults, where=where, progress=_from(before, total, progress))
+            counted = _from(before, total, progress)
+            clipped += privatizer.hide_file(file, writer, faults, where=where, progress=counted, told=told)
             before += file.size
         refuse(list(faults.values()), str(data))
+        told.refuse()
         if not writer.num_rows:
             raise InvalidInput(f"{data} has no rows", "at least one")
     return Privatized(Release.read(out), dropped, clipped)

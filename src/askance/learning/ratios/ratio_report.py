@@ -55,6 +55,8 @@ class RatioTable:
     ) -> "RatioTable":
         """Estimate the ratios of every group of the frame X."""
         found = model.estimate_groups(X, np.full(len(X), "all rows") if groups is None else groups, level)
+        if any(len(group.estimate.ratios) != len(model.classes_) for group in found):
+            raise ValueError(f"ratios of another number of classes than {len(model.classes_)}")  # a damaged model
         return cls(
             groups=tuple(str(group.name) for group in found),
             rows=tuple(group.estimate.rows for group in found),

@@ -169,6 +169,8 @@ class ClassRatios(Quantity):
     is_error: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        if len({np.size(bag) for bag in self.proportions}) > 1:
+            raise InvalidInput("bags with different numbers of proportions", "one for each class, in every bag")
         table = np.asarray(self.proportions, dtype=float)
         if table.ndim != 2 or table.shape[1] < 2 or (table < 0).any() or np.abs(table.sum(axis=1) - 1).max() > 1e-6:
             raise InvalidInput(f"proportions of shape {table.shape}", "bags x classes, each row summing to 1")
