@@ -1,5 +1,7 @@
 """Tables of people by identifier: each file is opened once, its identifiers are sorted once."""
 
+import hashlib
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -52,6 +54,23 @@ def test_a_digest_does_not_depend_on_who_sorted():
     assert digest == digest.again(ids, ["a"], values)
     with pytest.raises(ask.InvalidInput, match="3 identifiers for 2 rows"):
         FeatureDigest.of(people, ["a"], values[:2])
+
+
+def test_a_digest_tells_nothing_to_who_does_not_hold_the_identifiers():
+    """50 of 50 labels among the features were told by unsalted hashes: whoever guesses a column must not see it."""
+    values = np.tile([[0.0], [1.0]], (25, 1))
+    digest = FeatureDigest.of([f"p{i}" for i in range(50)], ["y"], values)
+    assert digest.is_keyed
+    said = {digest.ids, *dict(digest.columns).values()}
+    guesses = [
+        digest.again([f"q{i}" for i in range(50)], ["y"], values),
+        FeatureDigest.of(range(50), ["y"], values, ""),
+    ]
+    for guess in guesses:
+        assert said.isdisjoint({guess.ids, *dict(guess.columns).values()})
+    assert hashlib.sha256(values.ravel().astype("<f8").tobytes()).hexdigest() not in said
+    again = FeatureDigest.of([f"p{i}" for i in range(50)], ["y"], values)
+    assert dict(again.columns)["y"] not in said  # nor do two releases tell that their features are the same
 
 
 def test_an_identifier_occurs_once():
