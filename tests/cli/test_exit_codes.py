@@ -23,6 +23,7 @@ def test_a_defect_has_a_code_of_its_own_and_keeps_what_the_error_says(tmp_path, 
     monkeypatch.setattr(askance.releases.study.Study, "read", broken)
     code, out, err = run(*words)
     assert (code, out) == (DEFECT, "")
+    assert DEFECT not in (0, 1, 2)  # no success, no failed audit, no bad input
     assert "secret" not in err
     assert "TypeError at test_exit_codes.py" in err
     assert "ASKANCE_TRACE=1" in err
