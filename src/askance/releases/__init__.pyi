@@ -15,6 +15,7 @@ from askance.releases.header import Header as Header
 from askance.releases.header import whole_person as whole_person
 from askance.releases.label_task import Mechanism as Mechanism
 from askance.releases.label_task import Shape as Shape
+from askance.releases.labels_told import refuse_telling_bags as refuse_telling_bags
 from askance.releases.manifest import write_manifest as write_manifest
 from askance.releases.mean_operator import MeanOperator as MeanOperator
 from askance.releases.mean_operator_preview import MeanOperatorPreview as MeanOperatorPreview
@@ -24,6 +25,7 @@ from askance.releases.mean_operator_release import release_mean_operator as rele
 from askance.releases.mean_operator_release import simulate_mean_operator_release as simulate_mean_operator_release
 from askance.releases.paid_privatizing import pay_for_answers as pay_for_answers
 from askance.releases.paid_release import nothing_handed_on as nothing_handed_on
+from askance.releases.paid_release import spent_all_the_same as spent_all_the_same
 from askance.releases.partition import Partition as Partition
 from askance.releases.partition import TablePartition as TablePartition
 from askance.releases.privatizing import Privatized as Privatized
