@@ -168,6 +168,12 @@ class TestWords:
         assert "20 simulated studies" in text
         assert "tell it from 0 with probability" in text
 
+    def test_labels_that_are_added_up_have_no_respondent_with_a_coin(self):
+        for quantity in (ClassRatios([[0.8, 0.2], [0.4, 0.6]]), TotalsCoefficients({"x": 0.7}, 0.3)):
+            text = ask.plan({"sums": LabelTotals(1.0, "gaussian")}, quantity, n=2000).text()
+            assert "the coin" not in text
+            assert "at most 2.72, but for a chance of 1e-06" in text
+
     def test_no_privacy_is_said(self):
         assert "no formal guarantee" in ask.plan([ListDesign([0.5])], 0.1, n=500).text()
 

@@ -174,6 +174,14 @@ def _privacy(best: "PlannedDesign", known: str) -> str:
     if math.isinf(best.epsilon):
         return "This design gives no formal guarantee: some answers tell the truth about a respondent."
     direct = f"{math.ceil(best.n * best.worth):,} {known} would tell as much: that is the price."
+    if guarantee.protects == "one label":  # the owner of the labels draws the noise, not a respondent
+        but = f", but for a chance of {guarantee.delta:g}" if guarantee.delta else ""
+        return (
+            f"Each label is protected: {guarantee}. What is released can change the odds between two labels of a row "
+            f"by a factor of at most {math.exp(best.epsilon):.3g}{but}, whatever else is known, as long as the labels "
+            "and the noise stay with their owner. Every further release about the same labels adds its own epsilon. "
+            f"{direct}"
+        )
     return f"Each answer is protected: {guarantee}. {guarantee.in_words()} {direct}"
 
 
