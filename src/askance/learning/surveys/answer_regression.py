@@ -197,7 +197,7 @@ class AnswerRegression(SurveyEstimator):
         grouped = fit is not plain
         names, back = _presented(covariates, answer.classes, grouped)
         # The spread of groups is near its border where they are few or alike, and its logarithm far from normal: over
-        # 300 sets (100 groups of 20) Wald intervals missed 3% on one side and none on the other, profiles 3% on each.
+        # 175 sets (100 groups of 20) Wald intervals missed 3% on one side and none on the other, profiles 3% and 4%.
         spread = [len(names) - 1] if grouped else []
         self._keep_parameters(fit, names, back, range(len(names)), self.intervals, never_wald=spread)
         if grouped:
