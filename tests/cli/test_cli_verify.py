@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -97,6 +98,18 @@ def test_a_bit_is_found_wherever_it_is(run):
     for where in range(0, len(raw), len(raw) // 40):
         Path("r.parquet").write_bytes(raw[:where] + bytes([raw[where] ^ 4]) + raw[where + 1 :])
         run("verify", "r.parquet", code=1)
+
+
+def test_a_change_that_keeps_every_checksum_is_found(run):
+    """A CRC is for accidents: whoever wants to can change bytes and keep it. The digest is not fooled."""
+    run("privatize", "study.toml", "answers.csv", "--out", "r.parquet", "--sign", "mine.pem")
+    raw = bytearray(Path("r.parquet").read_bytes())
+    same_crc = bytes.fromhex("410671db01")  # the polynomial itself, in the order of the bits: a change of no remainder
+    for at, change in enumerate(same_crc, start=40):
+        raw[at] ^= change
+    assert zlib.crc32(raw[:200]) == zlib.crc32(Path("r.parquet").read_bytes()[:200])
+    Path("r.parquet").write_bytes(raw)
+    assert "is damaged" in run("verify", "r.parquet", "--key", "mine-public.pem", code=1)
 
 
 @pytest.mark.parametrize("name", ["release-v1.parquet", "release-v1-parts", "regions-v1.jsonl", "regions-v1.parquet"])

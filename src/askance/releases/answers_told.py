@@ -21,7 +21,8 @@ from askance.releases.header import Header
 from askance.releases.labels_told import refuse_telling_columns, values_tell
 
 _OF_A_PIECE = 2_000  # people of each piece who are looked at, evenly spread
-_PEOPLE = 100_000  # and in all
+_PEOPLE = 20_000  # and in all
+_LOOKED_AT_ONCE = 4096  # rows: most tables are seen to be in no order after a few
 _FEW = 20  # values of a column of numbers that is looked at as classes: more are measurements
 _SAME = 1 - 1e-9  # correlation: one number is the other in other units, but for rounding
 _ENOUGH = 20  # people whose numbers would ascend by chance once in 20!
@@ -52,15 +53,18 @@ class AnswersTold:
 
     def look(self, arrays: Mapping[str, pa.Array]) -> None:
         """Look at converted columns of a piece."""
-        hidden = {name: found for name in self._hidden if (found := _values(arrays[name])) is not None}
-        for name, values in hidden.items():
-            self._order[name].look(values)
-        if not hidden or not self._open or self._rows >= _PEOPLE:
+        rows = max((len(arrays[name]) for name in self._hidden), default=0)
+        for start in range(0, rows, _LOOKED_AT_ONCE):
+            open_orders = [name for name in self._hidden if not self._order[name].is_mixed]
+            if not open_orders:
+                break
+            for name in open_orders:
+                self._order[name].look(_values(arrays[name].slice(start, _LOOKED_AT_ONCE)))
+        if not rows or not self._open or self._rows >= _PEOPLE:
             return
-        columns = hidden | {name: found for name in self._open if (found := _values(arrays[name])) is not None}
-        rows = len(next(iter(hidden.values())))
-        some = np.linspace(0, rows - 1, min(rows, _OF_A_PIECE)).astype(np.int64)
-        self._pieces.append({name: values[some] for name, values in columns.items()})
+        some = pa.array(np.linspace(0, rows - 1, min(rows, _OF_A_PIECE)).astype(np.int64))
+        found = {name: _values(arrays[name].take(some)) for name in [*self._hidden, *self._open]}
+        self._pieces.append({name: values for name, values in found.items() if values is not None})
         self._rows += len(some)
 
     def refuse(self) -> None:
@@ -111,10 +115,19 @@ class _Order:
     def __init__(self) -> None:
         self.rows = self.runs = 0
         self.up = self.down = True
+        self.is_other = False
         self.last: NDArray[Any] | None = None
         self.counts: dict[float, int] = {}
 
-    def look(self, values: NDArray[Any]) -> None:
+    @property
+    def is_mixed(self) -> bool:
+        """Whether no further value can make an order of it."""
+        return self.is_other or (self.runs > 2 * _FEW and not self.up and not self.down)
+
+    def look(self, values: NDArray[Any] | None) -> None:
+        if values is None:  # rows of values, such as pictures
+            self.is_other = True
+            return
         if not len(values):
             return
         joined = values if self.last is None else np.concatenate([self.last, values])
@@ -129,7 +142,7 @@ class _Order:
         self.last = values[-1:]
 
     def tells(self) -> bool:
-        if len(self.counts) < 2 or self.rows < _ENOUGH:
+        if self.is_mixed or len(self.counts) < 2 or self.rows < _ENOUGH:
             return False
         if len(self.counts) > _FEW:
             return self.up or self.down

@@ -88,11 +88,12 @@ class Privatizer:
         public = [column for column in self.header.schema if column.name not in asked]
         return asked, stored(arrays, pa.schema(public)), []
 
-    def faults(self, table: pa.Table, told: AnswersTold) -> list[Fault]:
+    def faults(self, table: pa.Table, told: AnswersTold | None = None) -> list[Fault]:
         """Say what is wrong with the answers of a table; nothing is drawn."""
         arrays, faults = self._converted(table)
         if not faults:
-            told.look(arrays)
+            if told is not None:
+                told.look(arrays)
             for answers in self._answers:
                 answers.prepared(arrays)  # which refuses what a channel cannot take
         return faults
@@ -104,13 +105,17 @@ class Privatizer:
             faults += [fault] if fault else []
         return arrays, faults
 
-    def hide(self, table: pa.Table, told: AnswersTold) -> Hidden:
-        """Draw a report for every answer of a table; nothing is drawn if any column has a fault."""
+    def hide(self, table: pa.Table, told: AnswersTold | None = None) -> Hidden:
+        """Draw a report for every answer of a table; nothing is drawn if any column has a fault.
+
+        ``told`` looks at the answers too, for who asks it afterwards whether something published tells them.
+        """
         arrays, faults = self._converted(table)
         clipped: Counter[str] = Counter()
         if faults:
             return Hidden(None, faults, clipped)
-        told.look(arrays)
+        if told is not None:
+            told.look(arrays)
         reports = {}
         for answers in self._answers:
             name, prepared = answers.question.name, answers.prepared(arrays)
