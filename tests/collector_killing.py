@@ -8,6 +8,7 @@ import time
 
 from askance.collector import Collection
 from collector_study import PLAIN, ServerProcess, questionnaire, response
+from waiting import wait_until
 
 
 class People:
@@ -18,6 +19,7 @@ class People:
         self.server = server
         self.left = list(tokens)
         self.acknowledged = set()
+        self.attempts = 0
         self.lock = threading.Lock()
         self.end = False
         self.threads = [threading.Thread(target=self._answer, daemon=True) for _ in range(threads)]
@@ -39,6 +41,7 @@ class People:
                 token = self.left.pop()
             status = send(self.server.port, response(self.asked, token, cheated=random.randrange(2)))
             with self.lock:
+                self.attempts += 1
                 if status in (200, 201):
                     self.acknowledged.add(token)
                 else:
@@ -82,9 +85,11 @@ def survives_killing(folder, place, times, *, program=None, before_each=lambda: 
             while len(people.acknowledged) < began + 20 and time.monotonic() < deadline:
                 time.sleep(0.005)
             time.sleep(rng.random() * 0.1)
-            with people.lock:  # whoever hears an answer from now on waits, as if it had come later
-                server.kill()
-                acknowledged = set(people.acknowledged)
+            server.kill()
+            # What was said before is still on its way: everybody has heard it when all have tried again, in vain.
+            heard = people.attempts + 2 * len(people.threads)
+            wait_until(lambda heard=heard: people.attempts >= heard or not people.left, "people who try again")
+            acknowledged = set(people.acknowledged)
             before_each()
             lost |= not_stored(collection, acknowledged)
             standings.append(standing(collection))

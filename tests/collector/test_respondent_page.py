@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -450,6 +451,17 @@ def test_another_language_brings_all_its_words_and_its_direction(serving, tmp_pa
     assert seen.page.get_attribute("html", "dir") == "rtl"
     assert seen.violations() == []
     assert "ع 8 of 10 times" in seen.page.inner_text("#how")
+
+
+def test_every_word_of_the_page_is_in_the_documentation_and_in_every_language():
+    from importlib.resources import files
+
+    from askance.collector.texts import known_words
+
+    english = files("askance.collector").joinpath("words", "en.toml").read_text(encoding="utf-8")
+    documentation = Path(__file__).parents[2] / "docs" / "collector.md"
+    assert f"```text\n{english}```" in documentation.read_text(encoding="utf-8")
+    assert {frozenset(words) for words in known_words().values()} == {frozenset(known_words()["en"])}
 
 
 # -- the dashboard ---------------------------------------------------------------------------------------------------

@@ -104,7 +104,7 @@ def _words(said: Mapping[str, Any], language: str, where: str) -> dict[str, str]
         raise InvalidInput(
             f"{where} lacks the words {', '.join(absent)}",
             f"all words of a language that does not come with askance (those are {', '.join(known)})",
-            f"Write them under [page.texts.{language}.words]; the English ones are in the documentation.",
+            f"Write them under [page.texts.{language}.words]; the English ones are in docs/collector.md.",
         )
     for key, word in words.items():
         try:
