@@ -25,6 +25,10 @@ _INTRODUCTION = """\
 `askance COMMAND --help` (or `-h`) prints the same. Results go to standard output; progress, remarks and errors go to
 standard error.
 
+`-` in the place of one table is what comes on standard input, as CSV or as a whole Parquet file:
+`cat answers.csv | askance privatize study.toml -`. With `--json` errors are JSON too, on standard error:
+`{"error": "...", "exit_code": 2}`.
+
 | exit code | meaning |
 |---|---|
 | 0 | it worked |

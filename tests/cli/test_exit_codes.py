@@ -1,5 +1,6 @@
 """How commands end: a defect is never taken for an answer, and says nothing private."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -62,3 +63,34 @@ def test_a_closed_pipe_is_no_failed_audit():
         err = child.stderr.read()
         assert child.wait() == CLOSED
     assert err == ""
+
+
+def test_who_asks_for_json_gets_errors_as_json(tmp_path, run):
+    code, out, err = run("fit", tmp_path / "nothing.parquet", "--json")
+    said = json.loads(err)
+    assert (code, out, said["exit_code"]) == (2, "", 2)
+    assert "there is nothing at" in said["error"]
+    code, out, err = run("fit", "--json", "--nonsense")
+    assert "No such option" in json.loads(err)["error"]
+
+
+def piped(data, *words, folder):
+    command = [sys.executable, "-c", "from askance.cli.app import main; main()", *map(str, words)]
+    done = subprocess.run(command, input=data, capture_output=True, cwd=folder)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def test_a_table_comes_on_standard_input(tmp_path):
+    (tmp_path / "study.toml").write_text(
+        '[questions.cheated]\nchoices = ["no", "yes"]\nchannel = { design = "warner", p = 0.8 }\n'
+    )
+    answers = b"cheated\n" + b"no\nno\nyes\n" * 100
+    code, _, err = piped(answers, "privatize", "study.toml", "-", "--out", "r.parquet", folder=tmp_path)
+    assert code == 0, err
+    code, out, err = piped((tmp_path / "r.parquet").read_bytes(), "fit", "-", "--json", folder=tmp_path)
+    assert code == 0, err
+    assert json.loads(out)
+    code, _, err = piped(answers, "privatize", "-", "-", "--out", "x.parquet", folder=tmp_path)
+    assert code == 2
+    assert "- more than once" in err
+    assert not list(Path("/dev/shm").glob("askance-*"))

@@ -1,15 +1,19 @@
 """The study file: what is written is meant, and every mistake is told with its place."""
 
 import math
+import re
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import askance as ask
+from askance import InvalidInput, Study
 from askance.channels.specs import FINITE_CHANNELS
 from askance.releases.header import Covariate, Question
+from askance.releases.privatizing import privatize_table
 from askance.releases.study_file import parse_study
 
 QUESTION = '[questions.a]\nchoices = ["no", "yes"]\n'
@@ -168,3 +172,51 @@ def test_a_study_needs_a_question() -> None:
 def test_no_text_breaks_the_parser(text: str) -> None:
     with pytest.raises(ask.InvalidInput, match=r"^x"):  # random text is no study
         parse_study(text, "x")
+
+
+def test_fractions_and_other_words(tmp_path: Path) -> None:
+    text = """
+    [questions.cheated]
+    choices = ["no", "yes"]
+    channel = { design = "forced-response", p_no = "1/6", p_yes = " 1 / 6 " }
+    recode = { "No" = "no", "0" = "no", "1" = "yes" }
+    [covariates.school]
+    type = "category"
+    levels = ["north", "south"]
+    recode = { "N" = "north" }
+    """
+    study = Study.parse(text)
+    assert study.channels["cheated"] == ask.ForcedResponse(1 / 6, 1 / 6)
+    again = Study.parse(study.to_toml())
+    assert again.questions[0].recode == (("No", "no"), ("0", "no"), ("1", "yes"))
+    assert again.covariates[0].recode == (("N", "north"),)
+    table = pa.table({"cheated": ["No", "yes", "0", "1"], "school": ["N", "south", "north", "N"]})
+    release = privatize_table(study, table)
+    assert release.to_table()["school"].to_pylist() == ["north", "south", "north", "north"]
+    assert set(release.to_table()["cheated"].to_pylist()) <= {"no", "yes"}
+    numbers = pa.table({"cheated": [0, 1, 1, 0], "school": ["N"] * 4})
+    assert privatize_table(study, numbers).to_table().num_rows == 4
+
+
+@pytest.mark.parametrize(
+    ("toml", "message"),
+    [
+        ('recode = { "No" = "nope" }', "recodes 'No' as 'nope'; expected one of 'no', 'yes'"),
+        ('recode = { "no" = "yes" }', "which is a label itself"),
+        ('recode = "No"', "a table"),
+    ],
+)
+def test_other_words_that_cannot_be(toml: str, message: str) -> None:
+    text = f'[questions.q]\nchoices = ["no", "yes"]\nchannel = {{ design = "warner", p = 0.8 }}\n{toml}'
+    with pytest.raises(InvalidInput, match=re.escape(message)):
+        Study.parse(text)
+    with pytest.raises(InvalidInput, match="such as '1/6'"):
+        Study.parse('[questions.q]\nchoices = ["no", "yes"]\nchannel = { design = "warner", p = "1/0" }')
+
+
+@pytest.mark.parametrize(("word", "meant"), [("No", "no"), (" yes", "yes"), ("0", "no"), ("TRUE", "yes")])
+def test_a_word_that_differs_a_little_is_told_with_what_was_meant(word: str, meant: str) -> None:
+    study = Study.parse('[questions.q]\nchoices = ["no", "yes"]\nchannel = { design = "warner", p = 0.8 }')
+    with pytest.raises(InvalidInput) as refused:
+        privatize_table(study, pa.table({"q": [word]}))
+    assert f'did you mean \'{meant}\'? The study file can say recode = {{ "{word}" = "{meant}" }}' in str(refused.value)

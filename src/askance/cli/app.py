@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import os
 import sys
 import traceback
@@ -25,6 +26,7 @@ from askance.cli.privatize import privatize
 from askance.cli.ratios import ratios
 from askance.cli.release import release
 from askance.cli.reproduce import reproduce
+from askance.cli.standard_input import standard_input
 from askance.cli.tag import tag
 from askance.cli.verify import verify
 from askance.errors import AskanceError, AskanceWarning
@@ -87,27 +89,31 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _exit_code(arguments: list[str] | None) -> int:
+    given = sys.argv[1:] if arguments is None else arguments
+    fail = _fail_as_json if "--json" in given else _fail
     try:
-        code = app(arguments, standalone_mode=False)
+        with standard_input(given) as with_paths:
+            code = app(with_paths, standalone_mode=False)
         sys.stdout.flush()
         return int(code or 0)
     except AskanceError as error:
-        return _fail(str(error))
+        return fail(str(error))
     except BrokenPipeError:
         return _nobody_reads()
     except OSError as error:
         # No such file, no permission, no space left: the system's words, and the path.
-        return _fail(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error))
+        return fail(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error))
     except MemoryError:
-        return _fail("this takes more memory than there is")
+        return fail("this takes more memory than there is")
     except SystemExit:  # typer ends like this where standard output was closed; with 1, which means a failed audit
         return _nobody_reads()
     except Exception as error:
         if hasattr(error, "format_message"):  # typer's own errors, whichever copy of click it has
-            return _misused(error)
+            said = _misuse(error)
+            return fail(said) if said else BAD_INPUT
         if os.environ.get(TRACE):
             raise
-        return _fail(_defect(error), DEFECT)
+        return fail(_defect(error), DEFECT)
 
 
 def _fail(message: str, code: int = BAD_INPUT) -> int:
@@ -115,13 +121,19 @@ def _fail(message: str, code: int = BAD_INPUT) -> int:
     return code
 
 
-def _misused(error: Any) -> int:
-    """Say what typer says of a command that cannot be understood."""
+def _fail_as_json(message: str, code: int = BAD_INPUT) -> int:
+    """For a program that asked for JSON: what went wrong goes where errors go, in a form that it can read."""
+    sys.stderr.write(json.dumps({"error": one_line(message), "exit_code": code}, ensure_ascii=False) + "\n")
+    return code
+
+
+def _misuse(error: Any) -> str:
+    """What typer says of a command that cannot be understood; nothing of a group whose help is printed already."""
     said = str(error.format_message()).rstrip(".")
-    if not said:  # a group without a command: its help is printed already
-        return BAD_INPUT
+    if not said:
+        return ""
     command = error.ctx.command_path if getattr(error, "ctx", None) else "askance"
-    return _fail(f"{said}. See {command} --help.")
+    return f"{said}. See {command} --help."
 
 
 def _defect(error: Exception) -> str:

@@ -45,7 +45,7 @@ class Choices(Answers):
 
     @cached_property
     def columns(self) -> Sequence[Column]:
-        return [LabelColumn(self.question.name, self.channel.classes)]
+        return [LabelColumn(self.question.name, self.channel.classes, recode=self.question.recode)]
 
     def prepared(self, arrays: Mapping[str, pa.Array]) -> Prepared:
         answers = _codes(arrays[self.question.name], self.channel.classes)

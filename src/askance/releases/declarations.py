@@ -3,13 +3,13 @@
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 
-from askance.channels.alphabet import Label, as_labels, label_type
+from askance.channels.alphabet import Label, as_labels, label_type, listed
 from askance.channels.attributes.row_channel import checked_columns
 from askance.channels.base import LabelChannel
 from askance.channels.guarantee import Guarantee
@@ -38,6 +38,8 @@ class Question:
     columns : sequence of str, optional
         For a channel that hides attributes one by one: the columns that they come in. If not given, they come as one
         column of arrays with the question's name.
+    recode : pairs of a word and a choice, optional
+        Words in a table of answers (or of reports) that stand for a choice, such as ``("No", "no")``.
 
     Examples
     --------
@@ -52,6 +54,7 @@ class Question:
     text: str = ""
     design_column: str | None = None
     columns: tuple[str, ...] | None = None
+    recode: tuple[tuple[str, Label], ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -71,6 +74,10 @@ class Question:
         if self.columns is not None:
             columns = checked_columns(self.columns)
             vars(self).update(columns=columns, channel=self.channel.for_columns(columns))
+        if self.recode and self.channel.hides != "labels":
+            raise InvalidInput(f"the question {self.name!r} has recode", "a question with choices, one answer a row")
+        if self.recode:
+            vars(self).update(recode=_checked_recode(self.recode, self._choices, f"the question {self.name!r}"))
         if not self.hides_numbers:
             label_type(self.report_labels, f"the question {self.name!r}")
         self.channel.arrow_type  # noqa: B018 - refuses a channel that leaves open how many attributes a report has
@@ -131,6 +138,12 @@ class Question:
         channel: Any = self.channel
         return channel.designs if channel.needs_design else {"": channel}
 
+    @property
+    def _choices(self) -> tuple[Label, ...]:
+        """Everything that an answer or a report may be."""
+        channel: Any = self.channel
+        return tuple(dict.fromkeys([*channel.classes, *self.report_labels]))
+
     @cached_property
     def report_labels(self) -> tuple[Label, ...]:
         """Every report that some design can give."""
@@ -144,7 +157,8 @@ class Question:
             declared = {"columns": self.columns} | {key: value for key, value in declared.items() if key != "width"}
         if self.design_column is not None:
             declared = {"choices": declared.pop("choices"), "design_column": self.design_column} | declared
-        return said | declared
+        recode = {"recode": dict(self.recode)} if self.recode else {}
+        return said | declared | recode
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-able mapping (without the name, which is its key in the header)."""
@@ -171,12 +185,15 @@ class Covariate:
         The categories that may occur; any text if not given.
     missing : bool
         Whether a row may lack it.
+    recode : pairs of a word and a level, optional
+        Words in a table that stand for a level.
     """
 
     name: str
     type: str = "number"
     levels: tuple[Label, ...] | None = None
     missing: bool = False
+    recode: tuple[tuple[str, Label], ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -188,6 +205,10 @@ class Covariate:
                 raise InvalidInput(f"the covariate {self.name!r} is a {self.type} with levels", 'type = "category"')
             vars(self).update(levels=as_labels(self.levels, "levels"))
             label_type(self.levels, f"the covariate {self.name!r}")
+        if self.recode:
+            if self.levels is None:
+                raise InvalidInput(f"the covariate {self.name!r} has recode", "levels = [...], which words stand for")
+            vars(self).update(recode=_checked_recode(self.recode, self.levels, f"the covariate {self.name!r}"))
 
     @property
     def arrow_type(self) -> pa.DataType:
@@ -202,6 +223,19 @@ class Covariate:
         """Return a JSON-able mapping."""
         levels = None if self.levels is None else list(self.levels)
         return {"name": self.name, "type": self.type, "levels": levels, "missing": self.missing}
+
+
+def _checked_recode(recode: Any, labels: Sequence[Label], where: str) -> tuple[tuple[str, Label], ...]:
+    """Return words and the labels that they stand for; refuse words that are labels already, and strange labels."""
+    if not isinstance(recode, Mapping | list | tuple):
+        raise InvalidInput(f"{where} has recode = {recode!r}", 'a table, such as { "No" = "no" }')
+    pairs = tuple((str(word), label) for word, label in dict(recode).items())
+    for word, label in pairs:
+        if label not in labels:
+            raise InvalidInput(f"{where} recodes {word!r} as {label!r}", f"one of {listed(tuple(labels))}")
+        if word in labels:
+            raise InvalidInput(f"{where} recodes {word!r}, which is a label itself", "a word that is none")
+    return pairs
 
 
 @dataclass(frozen=True)

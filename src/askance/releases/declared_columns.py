@@ -21,7 +21,7 @@ def covariate_column(covariate: Covariate) -> Column:
         return WordsColumn(covariate.name, covariate.missing)
     if covariate.levels is None:
         return TextColumn(covariate.name, covariate.missing)
-    return LabelColumn(covariate.name, covariate.levels, covariate.missing)
+    return LabelColumn(covariate.name, covariate.levels, covariate.missing, covariate.recode)
 
 
 def report_column(question: Question) -> Column:
@@ -30,7 +30,7 @@ def report_column(question: Question) -> Column:
         return LabelsColumn(question.name, labels=question.report_labels)
     if question.hides_numbers:
         return ReportsColumn(question.name, question.arrow_type)
-    return LabelColumn(question.name, question.report_labels)
+    return LabelColumn(question.name, question.report_labels, recode=question.recode)
 
 
 def public_columns(header: Header) -> list[Column]:

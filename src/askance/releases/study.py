@@ -140,6 +140,7 @@ class Study:
             lines += ["", f"[covariates.{_key(covariate.name)}]", f"type = {_toml(covariate.type)}"]
             lines += [f"levels = {_toml(covariate.levels)}"] if covariate.levels is not None else []
             lines += ["missing = true"] if covariate.missing else []
+            lines += [f"recode = {_toml(dict(covariate.recode))}"] if covariate.recode else []
         if self.sample.to_dict():
             lines += ["", "[sample]", *_lines(self.sample.to_dict())]
         if self.page:

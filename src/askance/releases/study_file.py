@@ -1,5 +1,6 @@
 """Reading ``study.toml``: every mistake is answered with the place and with what to write instead."""
 
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from contextlib import contextmanager
@@ -28,6 +29,7 @@ _FEATURE_DESIGNS = {channel.kind: channel for channel in _OF_ATTRIBUTES if chann
 _EVERY_DESIGN = {*_DESIGNS, *_FEATURE_DESIGNS, PrivateNumber.kind, PrivateRow.kind}
 _ANY_LABEL = str(Label | None)  # the annotation of a parameter that is a report or a choice
 _PROBABILITIES = tuple(map(str, (float, float | Unknown)))  # annotations of parameters that may be unknown
+_FRACTION = re.compile(r"\s*[0-9]{1,9}\s*/\s*[0-9]{1,9}\s*")
 _REQUIRED: Any = object()
 _KINDS = {str: "text in quotes", bool: "true or false", list: "a list in [ ]", dict: "a table"}
 
@@ -123,7 +125,17 @@ def _meant(word: object, known: Iterable[str]) -> str:
 
 def _question(name: str, place: _Place) -> Question:
     place.only(
-        "text", "choices", "bounds", "columns", "width", "channel", "channels", "design_column", "designs", "sequence"
+        "text",
+        "choices",
+        "bounds",
+        "columns",
+        "width",
+        "channel",
+        "channels",
+        "design_column",
+        "designs",
+        "sequence",
+        "recode",
     )
     text = place.get("text", str, "")
     kinds = [key for key in ("choices", "bounds", "columns", "width") if key in place.values]
@@ -134,6 +146,8 @@ def _question(name: str, place: _Place) -> Question:
             "columns = { age = [0, 100], income = [0, 500] } for several numbers that are hidden together; "
             'width = 784, or columns = ["age", "smoker"], for attributes that are hidden one by one',
         )
+    if "recode" in place.values and kinds != ["choices"]:
+        raise InvalidInput(f"{place} has recode and {kinds[0]}", "recode for a question with choices")
     if place.get("sequence", bool, False) and kinds != ["choices"]:
         raise InvalidInput(f"{place} has sequence = true and {kinds[0]}", 'choices = ["noun", "verb"]: its labels')
     if "width" in kinds or isinstance(place.values.get("columns"), list):
@@ -160,7 +174,8 @@ def _question(name: str, place: _Place) -> Question:
             channel = DesignPerRow(designs)
     with _at(place):
         sequence = place.get("sequence", bool, False)
-        return Question(name, PerToken(channel) if sequence else channel, text, column)
+        recode = tuple(place.get("recode", dict, {}).items())
+        return Question(name, PerToken(channel) if sequence else channel, text, column, recode=recode)
 
 
 def _hidden_numbers(name: str, place: _Place, text: str) -> Question:
@@ -247,12 +262,25 @@ def _channel(place: _Place, designs: Mapping[str, type[ChannelValue]], known: Ma
         if key == "device" or annotation == _ANY_LABEL or (annotation in _PROBABILITIES and _is_unknown(value)):
             continue
         # Python would take true for 1 and "0.8" for 0.8; whoever wrote that meant something else.
+        if annotation in _PROBABILITIES and isinstance(value, str) and _FRACTION.fullmatch(value):
+            given[key] = _fraction(value, place, key)  # a die has six sides
+            continue
         labels = annotation.startswith("tuple")  # of any kind
         text = ("str" in annotation and not labels) or "Literal" in annotation  # every choice there is one of words
         if isinstance(value, bool) or not isinstance(value, str if text else int | float | list):
-            raise InvalidInput(f"{place} has {key} = {value!r}", _KINDS[str] if text else "a number, without quotes")
+            raise InvalidInput(
+                f"{place} has {key} = {value!r}",
+                _KINDS[str] if text else "a number without quotes, or a fraction such as '1/6'",
+            )
     with _at(place):
         return channel_from_spec({"channel": kind, **given, **{k: v for k, v in known.items() if v is not None}})
+
+
+def _fraction(text: str, place: _Place, key: str) -> float:
+    above, below = map(int, text.split("/"))
+    if not below:
+        raise InvalidInput(f"{place} has {key} = {text!r}", "a fraction, such as '1/6'")
+    return above / below
 
 
 def _is_unknown(value: Any) -> bool:
@@ -266,11 +294,11 @@ def _parameters(design: type[ChannelValue], known: Mapping[str, Any]) -> dict[st
 
 
 def _covariate(name: str, place: _Place) -> Covariate:
-    place.only("type", "levels", "missing")
+    place.only("type", "levels", "missing", "recode")
     kind = place.get("type", str)
     if kind not in COVARIATE_TYPES:
         wanted = " or ".join(f'"{known}"' for known in COVARIATE_TYPES)
         raise InvalidInput(f"{place} has type = {kind!r}", f"type = {wanted}", _meant(kind, COVARIATE_TYPES))
     levels, missing = place.get("levels", list, None), place.get("missing", bool, False)
     with _at(place):
-        return Covariate(name, kind, levels, missing)
+        return Covariate(name, kind, levels, missing, tuple(place.get("recode", dict, {}).items()))

@@ -1,5 +1,7 @@
 """Kinds of columns: how each is converted to its declared type, and what counts as missing."""
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -66,10 +68,18 @@ class LabelColumn(_PlainColumn):
     name: str
     labels: tuple[Label, ...]
     missing: bool = False
+    recode: tuple[tuple[str, Label], ...] | None = None
+    """Which other words stand for which labels; None where nothing could say so."""
 
     @cached_property
     def _known(self) -> pa.Array:
         return pa.array(self.labels, type=label_type(self.labels, self.name))
+
+    @cached_property
+    def _other_words(self) -> tuple[pa.Array, pa.Array]:
+        """Other words, and the code of the label that each stands for."""
+        meant = [(word, self.labels.index(label)) for word, label in self.recode or () if label in self.labels]
+        return pa.array([word for word, _ in meant], pa.string()), pa.array([code for _, code in meant], pa.int32())
 
     def convert(self, values: pa.Array) -> pa.Array:
         known = self._known
@@ -81,10 +91,46 @@ class LabelColumn(_PlainColumn):
             # As doubles, so that a 1 that arrives as 1.0 is still a 1.
             known, found = known.cast(pa.float64()), _as_numbers(values)
         codes = pc.index_in(found, value_set=known, skip_nulls=True)
+        words, meant = self._other_words
+        if len(words):
+            codes = pc.coalesce(codes, meant.take(pc.index_in(_as_text(values), value_set=words, skip_nulls=True)))
         return pa.DictionaryArray.from_arrays(codes, self._known)
 
     def wanted(self) -> str:
         return f"one of {listed(self.labels)}"
+
+    def problem(self, value: pa.Scalar) -> str:
+        said = super().problem(value)
+        word = str(value.as_py())
+        near = likely_label(word, self.labels)
+        if near is None:
+            return said
+        if self.recode is None:
+            return f"{said} (did you mean {near!r}?)"
+        written = f"recode = {{ {json.dumps(word)} = {json.dumps(near)} }}"
+        return f"{said} (did you mean {near!r}? The study file can say {written})"
+
+
+_NO, _YES = {"0", "false", "f", "n", "no"}, {"1", "true", "t", "y", "yes"}
+
+
+def likely_label(word: str, labels: Sequence[Label]) -> Label | None:
+    """Return the label that differs from a word by case, spaces or the way to write yes and no; None if there is none.
+
+    Examples
+    --------
+    >>> likely_label(" No", ("no", "yes")), likely_label("1", ("no", "yes")), likely_label("perhaps", ("no", "yes"))
+    ('no', 'yes', None)
+    """
+
+    def plain(text: object) -> str:
+        return str(text).strip().casefold()
+
+    found = [label for label in labels if plain(label) == plain(word)]
+    if not found:
+        side = next((words for words in (_NO, _YES) if plain(word) in words), set())
+        found = [label for label in labels if plain(label) in side]
+    return found[0] if len(found) == 1 else None
 
 
 @dataclass(frozen=True)

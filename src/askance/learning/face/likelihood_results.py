@@ -61,7 +61,7 @@ class LikelihoodResults(Estimator):
         return HypothesisTest("likelihood ratio", hypothesis, statistic, degrees, float(chi2.sf(statistic, degrees)))
 
     def maximum_likelihood(self, what: str = "the maximum of the likelihood") -> float:
-        """Return ``log_likelihood_``, or refuse ``what`` needs it where it is not the maximum over all parameters."""
+        """Return ``log_likelihood_``; refuse ``what`` where it is not that of all reports, at its maximum."""
         check_is_fitted(self)
         why = self._why_no_maximum()
         if why or self.log_likelihood_ is None:

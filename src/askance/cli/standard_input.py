@@ -1,0 +1,37 @@
+"""A table on standard input: ``-`` in the place of a file."""
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+_MEMORY = Path("/dev/shm")  # a file there is never on a disk: the answers may be private
+_PARQUET = b"PAR1"
+
+
+@contextmanager
+def standard_input(arguments: Sequence[str]) -> Iterator[list[str]]:
+    """Give the arguments with a file in place of ``-``: what comes on standard input, which is read once and whole.
+
+    Files are read more than once, and by name. This one is readable by its owner alone, and gone at the end.
+    """
+    if "-" not in arguments:
+        yield list(arguments)
+        return
+    from askance.errors import InvalidInput
+
+    if list(arguments).count("-") > 1:
+        raise InvalidInput("- more than once", "one table on standard input, and files for the rest")
+    if sys.stdin.isatty():
+        raise InvalidInput("- and nothing on standard input", "a table, as in: cat table.csv | askance ...")
+    usable = _MEMORY.is_dir() and os.access(_MEMORY, os.W_OK)
+    with tempfile.TemporaryDirectory(prefix="askance-", dir=_MEMORY if usable else None) as folder:
+        start = sys.stdin.buffer.read(len(_PARQUET))
+        path = Path(folder) / f"standard-input{'.parquet' if start == _PARQUET else '.csv'}"
+        with path.open("wb") as file:
+            file.write(start)
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        yield [str(path) if argument == "-" else argument for argument in arguments]
