@@ -3,6 +3,11 @@
 import os
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# Examples are judged by what they show, not by how long they take: on a loaded machine everything takes long.
+settings.register_profile("askance", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("askance")
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 # Tests run on all cores already. Threads of linear algebra below them would wait for each other: with many processes on
