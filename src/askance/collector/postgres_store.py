@@ -9,7 +9,6 @@ import psycopg
 
 from askance.collector.store import (
     Outcome,
-    Standing,
     Store,
     StoreUnavailable,
     migrations,
@@ -142,27 +141,10 @@ class PostgresStore(Store):
             self._sql.execute("INSERT INTO study (one, digest) VALUES (1, %s) ON CONFLICT DO NOTHING", [digest])
             return str(self._row("SELECT digest FROM study")[0])
 
-    def standing(self) -> Standing:
-        self._ready()
-        with _said(self), self._sql.transaction():
-            self._sql.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-            closed, all_, spent, reports, tallied = self._row(
-                "SELECT (SELECT closed FROM study), (SELECT count(*) FROM invitations), "
-                "(SELECT count(*) FROM invitations WHERE spent = 1), (SELECT count(*) FROM reports), "
-                "(SELECT coalesce(sum(people), 0)::bigint FROM tallies)"
-            )
-            days = self._sql.execute("SELECT day, people FROM days ORDER BY day").fetchall()
-        return Standing(bool(closed), all_, spent, reports, tallied, tuple(days))
-
-    def tallies(self) -> dict[str, int]:
+    def rows(self, query: str) -> list[Any]:
         self._ready()
         with _said(self):
-            return dict(self._sql.execute("SELECT cell, people FROM tallies").fetchall())
-
-    def cells(self) -> list[str]:
-        self._ready()
-        with _said(self):
-            return shuffled(cell for (cell,) in self._sql.execute("SELECT cell FROM reports"))
+            return self._sql.execute(query).fetchall()
 
     def close_study(self) -> None:
         self._ready()

@@ -10,7 +10,6 @@ from typing import Any
 
 from askance.collector.store import (
     Outcome,
-    Standing,
     Store,
     StoreUnavailable,
     migrations,
@@ -147,26 +146,10 @@ class SqliteStore(Store):
             self._sql.execute("INSERT INTO study (one, digest) VALUES (1, ?) ON CONFLICT DO NOTHING", (digest,))
             return str(self._sql.execute("SELECT digest FROM study").fetchone()[0])
 
-    def standing(self) -> Standing:
+    def rows(self, query: str) -> list[Any]:
         self._ready()
         with _said(self):
-            closed, all_, spent, reports, tallied = self._sql.execute(
-                "SELECT (SELECT closed FROM study), (SELECT count(*) FROM invitations), "
-                "(SELECT count(*) FROM invitations WHERE spent = 1), (SELECT count(*) FROM reports), "
-                "(SELECT coalesce(sum(people), 0) FROM tallies)"
-            ).fetchone()
-            days = self._sql.execute("SELECT day, people FROM days ORDER BY day").fetchall()
-        return Standing(bool(closed), all_, spent, reports, tallied, tuple(days))
-
-    def tallies(self) -> dict[str, int]:
-        self._ready()
-        with _said(self):
-            return dict(self._sql.execute("SELECT cell, people FROM tallies").fetchall())
-
-    def cells(self) -> list[str]:
-        self._ready()
-        with _said(self):
-            return shuffled(cell for (cell,) in self._sql.execute("SELECT cell FROM reports"))
+            return self._sql.execute(query).fetchall()
 
     def close_study(self) -> None:
         self._ready()

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from importlib.resources import files
-from typing import Self
+from typing import Any, Self
 
 from askance.errors import AskanceError, InvalidInput
 
@@ -112,16 +112,8 @@ class Store(ABC):
         """Return the study that the database belongs to; the given one if it is new."""
 
     @abstractmethod
-    def standing(self) -> Standing:
-        """Count everything."""
-
-    @abstractmethod
-    def tallies(self) -> dict[str, int]:
-        """Return the number of people in each cell."""
-
-    @abstractmethod
-    def cells(self) -> list[str]:
-        """Return the cell of each report, in an order that says nothing."""
+    def rows(self, query: str) -> list[Any]:
+        """Return what a query that only reads finds."""
 
     @abstractmethod
     def close_study(self) -> None:
@@ -132,6 +124,24 @@ class Store(ABC):
         """Forget invitations, reports and tallies; the study stays closed."""
 
     # -- what follows --------------------------------------------------------------------------------
+
+    def standing(self) -> Standing:
+        """Count everything, at one moment; days a moment later."""
+        closed, invitations, spent, reports, tallied = self.rows(
+            "SELECT (SELECT closed FROM study), (SELECT count(*) FROM invitations), "
+            "(SELECT count(*) FROM invitations WHERE spent = 1), (SELECT count(*) FROM reports), "
+            "(SELECT coalesce(sum(people), 0) FROM tallies)"
+        )[0]
+        days = self.rows("SELECT day, people FROM days ORDER BY day")
+        return Standing(bool(closed), invitations, spent, reports, int(tallied), tuple(days))
+
+    def tallies(self) -> dict[str, int]:
+        """Return the number of people in each cell."""
+        return dict(self.rows("SELECT cell, people FROM tallies"))
+
+    def cells(self) -> list[str]:
+        """Return the cell of each report, in an order that says nothing."""
+        return shuffled(cell for (cell,) in self.rows("SELECT cell FROM reports"))
 
     def open_for(self, digest: str) -> Self:
         """Connect, and refuse a database that belongs to another study."""
