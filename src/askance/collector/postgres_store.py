@@ -7,14 +7,7 @@ from urllib.parse import urlsplit
 
 import psycopg
 
-from askance.collector.store import (
-    Outcome,
-    Store,
-    StoreUnavailable,
-    migrations,
-    new_identifiers,
-    shuffled,
-)
+from askance.collector.store import Outcome, Store, StoreUnavailable, migrations, new_identifiers, shuffled
 from askance.errors import InvalidInput
 
 _MIGRATION_LOCK = 0x41534B43  # ASKC: two processes that start together bring the tables up to date one after the other

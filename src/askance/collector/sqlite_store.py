@@ -8,14 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from askance.collector.store import (
-    Outcome,
-    Store,
-    StoreUnavailable,
-    migrations,
-    new_identifiers,
-    shuffled,
-)
+from askance.collector.store import Outcome, Store, StoreUnavailable, migrations, new_identifiers, shuffled
 from askance.errors import InvalidInput
 
 APPLICATION = int.from_bytes(b"ASKC", "big")  # says what the file is, at byte 68
