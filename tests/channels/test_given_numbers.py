@@ -78,3 +78,9 @@ def test_many_names_are_checked_in_time_that_grows_as_their_number():
     began = time.process_time()
     check_names([], [Covariate(f"c{n}", "number") for n in range(50_000)])
     assert time.process_time() - began < 10  # the quadratic check took minutes
+
+
+@pytest.mark.parametrize("times", [30, 30_000, 10**9, 10**30])
+def test_more_reports_of_a_person_than_memory_holds_are_refused_at_once(times):
+    with pytest.raises(ask.InvalidInput, match="Ask less often"):
+        ask.Repeated(ask.Warner(0.8), times)

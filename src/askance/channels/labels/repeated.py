@@ -60,10 +60,12 @@ class Repeated(FiniteLaw):
             raise InvalidInput(f"device={self.device!r}", "a finite channel, such as Warner(0.8)")
         if isinstance(self.times, bool) or not isinstance(self.times, int | np.integer) or self.times < 1:
             raise InvalidInput(f"times={self.times!r}", "how many reports a person gives: a whole number of at least 1")
-        outcomes = len(self.device.report_labels) ** int(self.times)
+        labels = len(self.device.report_labels)
+        # Before it is computed: a short number of reports can be a power that no memory holds.
+        outcomes = labels ** min(int(self.times), 64) if labels > 1 else 1
         if outcomes > _MOST:
             raise InvalidInput(
-                f"{self.times} reports out of {len(self.device.report_labels)}: {outcomes:,} outcomes",
+                f"{self.times!r:.40} reports out of {labels}: {outcomes:,} outcomes{' or more' * (self.times > 64)}",
                 f"at most {_MOST:,}",
                 "Ask less often: one report at the level of all of them says more.",
             )
