@@ -56,7 +56,6 @@ def serve(
     it is on disk; an invitation counts once. Nothing about the respondent is logged or kept. The dashboard opens at
     /dashboard with the key in the file of keys. Stop with Ctrl-C or SIGTERM: what is on its way is written first.
     """
-    import sys
 
     from askance.cli.output import print_json, say, warn
     from askance.errors import InvalidInput
@@ -76,7 +75,6 @@ def serve(
         link = f"{address}#INVITATION" if collection.asked.settings.access == "invited" else address
         if as_json:  # once, before the first request: for whoever starts servers
             print_json({"address": address, "dashboard": f"{address}dashboard", "keys": str(collection.keys_path)})
-            sys.stdout.flush()
         say(f"Respondents: {link}")
         say(f"Dashboard: {address}dashboard (its key is in {collection.keys_path})")
         say(f"Responses: {collection.place.rpartition('@')[2]}")

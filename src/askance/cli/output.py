@@ -36,6 +36,7 @@ def print_json(value: Any) -> None:
     """Print strict JSON: no NaN (null) and no infinity (the word "infinite")."""
     text = json.dumps(strict(value), indent=2, allow_nan=False, ensure_ascii=False)
     sys.stdout.write(safe_json(text) + "\n")
+    sys.stdout.flush()  # whoever waits for it has it now, even if the command goes on
 
 
 def show(text: str = "", style: str = "") -> None:
