@@ -270,7 +270,7 @@ def _channel(place: _Place, designs: Mapping[str, type[ChannelValue]], known: Ma
         if isinstance(value, bool) or not isinstance(value, str if text else int | float | list):
             raise InvalidInput(
                 f"{place} has {key} = {value!r}",
-                _KINDS[str] if text else "a number without quotes, or a fraction such as '1/6'",
+                _KINDS[str] if text else "a number, without quotes, or a fraction such as '1/6'",
             )
     with _at(place):
         return channel_from_spec({"channel": kind, **given, **{k: v for k, v in known.items() if v is not None}})

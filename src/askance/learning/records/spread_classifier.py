@@ -214,9 +214,10 @@ class SpreadClassifier(RecordClassifier):
             return self._fit_records(problem, released_records(reports), channel)
         with running(engine) as where:
             seed = None if problem.rng is None else int(problem.rng.integers(1 << 31))
-            source = where.cache(RowSource(opened, asked, problem.folds, seed))
+            original = RowSource(opened, asked, problem.folds, seed)
+            source = where.cache(original)
             nominal = nominal_columns(self.nominal, self.method, channel.features, feature_names(self))
-            data = SummedRecords.of(asked, where, source, problem.folds, self.prior, nominal)
+            data = SummedRecords.of(asked, where, source, original, problem.folds, self.prior, nominal)
             some = data.sampled.records
             remarks = self._checked(some)
             self._keep_data(data, channel)

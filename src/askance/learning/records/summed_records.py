@@ -12,7 +12,7 @@ from askance.arrays import Floats
 from askance.channels.attributes.feature_channel import FeatureChannel
 from askance.channels.base import LabelChannel
 from askance.engines.base import Engine
-from askance.engines.sources import RecordSource
+from askance.engines.sources import RecordSource, thinned
 from askance.entropy.draws import code_type
 from askance.errors import InvalidInput
 from askance.learning.records.collapsed_likelihood import CollapsedLikelihood
@@ -134,6 +134,7 @@ class SummedRecords:
     label: LabelChannel
     engine: Engine
     source: RecordSource
+    original: RecordSource
     totals: ReportTotals
     posterior: FeaturePosterior
     nominal: tuple[bool, ...]
@@ -145,11 +146,15 @@ class SummedRecords:
         asked: RowQuestions,
         engine: Engine,
         source: RecordSource,
+        original: RecordSource,
         folds: int,
         prior: Any,
         nominal: tuple[bool, ...] = (),
     ) -> "SummedRecords":
-        """Learn the prior from sums over the reports, or take a given one."""
+        """Learn the prior from sums over the reports, or take a given one.
+
+        The source is where the engine keeps the records; the original is where anybody can read some of them.
+        """
         features, label = asked.channel.features, asked.channel.label
         if features.width > MOST_ATTRIBUTES:
             raise InvalidInput(
@@ -169,7 +174,8 @@ class SummedRecords:
         if not features.is_finite:  # about their mean: squares of what is far from zero would leave no digits
             totals = engine.reduce(replace(count, centre=mean), source)
         posterior = FeaturePosterior.learned(features, SummedReports(features, totals, mean), prior)
-        return cls(features, label, engine, source, totals, posterior, nominal or (False,) * features.width, prior)
+        nominal = nominal or (False,) * features.width
+        return cls(features, label, engine, source, original, totals, posterior, nominal, prior)
 
     @cached_property
     def in_memory(self) -> RecordsInMemory | None:
@@ -190,8 +196,7 @@ class SummedRecords:
 
     @cached_property
     def sampled(self) -> LatentData:
-        some = self.engine.sample(self.source, _SAMPLED)
-        parts = [unpacked(part.load()) for part in some.partitions()]
+        parts = [unpacked(part.load()) for part in thinned(self.original, _SAMPLED).partitions()]
         reports, labels = (np.concatenate([part[place] for part in parts]) for place in (0, 1))
         return LatentData(SpreadRecords(self.features, reports, self.label, labels), self.nominal)
 
