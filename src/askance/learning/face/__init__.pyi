@@ -24,7 +24,7 @@ from askance.learning.face.linear_parameters import parameter_names as parameter
 from askance.learning.face.plain_sklearn import plain_classifier as plain_classifier
 from askance.learning.face.random_state import random_generator as random_generator
 from askance.learning.face.random_state import random_seed as random_seed
-from askance.learning.face.release_records import Decoder as Decoder
+from askance.learning.face.release_records import DecodedPartition as DecodedPartition
 from askance.learning.face.release_records import FeatureReader as FeatureReader
 from askance.learning.face.release_records import NumericColumns as NumericColumns
 from askance.learning.face.release_records import ReleaseColumns as ReleaseColumns

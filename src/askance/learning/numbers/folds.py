@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from askance.learning.face.release_records import Decoder, ReleaseRecords
-from askance.releases.partition import Partition
+from askance.learning.face.release_records import DecodedPartition, ReleaseRecords
 from askance.statistics.base import Records
 
 FOLDS = 10  # a line from nine tenths of the reports is nearly as good as one from all
@@ -32,23 +31,13 @@ def in_folds(records: Records, folds: int) -> Iterator[Records]:
 
 
 @dataclass(frozen=True)
-class FoldedPartition:
+class FoldedPartition(DecodedPartition):
     """One partition of a release, whose records get the number of their fold where they are read."""
 
-    part: Partition
-    decoder: Decoder
     first: int
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return self.decoder.columns
-
-    @property
-    def num_rows(self) -> int:
-        return self.part.num_rows
-
     def load(self) -> Records:
-        return with_fold(self.decoder.records(self.part.read(self.columns)), self.first)
+        return with_fold(super().load(), self.first)
 
 
 @dataclass(frozen=True, eq=False)
