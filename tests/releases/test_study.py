@@ -210,6 +210,9 @@ def test_other_words_that_cannot_be(toml: str, message: str) -> None:
     text = f'[questions.q]\nchoices = ["no", "yes"]\nchannel = {{ design = "warner", p = 0.8 }}\n{toml}'
     with pytest.raises(InvalidInput, match=re.escape(message)):
         Study.parse(text)
+    numbers = '[questions.q]\nchoices = [0, 1]\nchannel = { design = "warner", p = 0.8 }\nrecode = { "1" = 0 }'
+    with pytest.raises(InvalidInput, match="which is a label itself"):
+        Study.parse(numbers)
     with pytest.raises(InvalidInput, match="such as '1/6'"):
         Study.parse('[questions.q]\nchoices = ["no", "yes"]\nchannel = { design = "warner", p = "1/0" }')
 

@@ -233,7 +233,7 @@ def _checked_recode(recode: Any, labels: Sequence[Label], where: str) -> tuple[t
     for word, label in pairs:
         if label not in labels:
             raise InvalidInput(f"{where} recodes {word!r} as {label!r}", f"one of {listed(tuple(labels))}")
-        if word in labels:
+        if word in map(str, labels):  # as text: a 1 in a table is found as the label 1 before anything is recoded
             raise InvalidInput(f"{where} recodes {word!r}, which is a label itself", "a word that is none")
     return pairs
 

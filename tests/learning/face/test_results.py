@@ -158,6 +158,9 @@ def test_what_cannot_be_said_is_refused():
         model.predict_interval(X, by="school")
     with pytest.raises(InvalidInput, match="one group for each"):
         model.predict_interval(X, by=["a"])
+    none = (X["woman"] == 0).astype(float)
+    with pytest.raises(InvalidInput, match="weights are all zero"):
+        model.predict_interval(X, by="woman", sample_weight=none)
     with pytest.raises(InvalidInput, match="level"):
         model.predict_interval(X, level=95)
     smaller = ask.IndirectClassifier(channel).fit(X[["age"]][:500], reports[:500])

@@ -114,7 +114,7 @@ class LinearClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         if by is None:
             names = range(len(rows)) if index is None else index
             return probability_frame(names, labels, *law.probabilities(rows), law, level)
-        groups = checked_groups(X, by, len(rows))
+        groups = checked_groups(X, by, weight)
         found = [law.shares(rows[places], weight[places]) for _, places in groups]
         shares, errors = (np.reshape([pair[part] for pair in found], (len(groups), len(labels))) for part in (0, 1))
         return probability_frame([name for name, _ in groups], labels, shares, errors, law, level)

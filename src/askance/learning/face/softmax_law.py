@@ -197,13 +197,17 @@ def _is_indicator(column: Floats) -> bool:
     return bool(np.isin(column, (0.0, 1.0)).all()) and bool(column.any()) and not bool(column.all())
 
 
-def checked_groups(X: Any, by: Any, rows: int) -> list[tuple[Any, Any]]:
+def checked_groups(X: Any, by: Any, weight: Floats) -> list[tuple[Any, Any]]:
     """Return the groups of rows, in the order of their names: each name and its places."""
     values = np.asarray(X[by] if isinstance(by, str) else by)
-    if values.ndim != 1 or len(values) != rows:
-        raise InvalidInput(f"by of shape {values.shape}", f"one group for each of {rows} rows")
+    if values.ndim != 1 or len(values) != len(weight):
+        raise InvalidInput(f"by of shape {values.shape}", f"one group for each of {len(weight)} rows")
     names, codes = np.unique(values, return_inverse=True)
-    return [(name, np.flatnonzero(codes == place)) for place, name in enumerate(names.tolist())]
+    groups = [(name, np.flatnonzero(codes == place)) for place, name in enumerate(names.tolist())]
+    empty = [name for name, places in groups if not weight[places].sum() > 0]
+    if empty:
+        raise InvalidInput(f"groups whose weights are all zero: {listed(tuple(empty))}", "a weight in every group")
+    return groups
 
 
 def without_group(X: Any, by: Any, features: Any) -> Any:
