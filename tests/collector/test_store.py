@@ -107,6 +107,20 @@ def test_opening_twice_at_the_same_time_makes_the_tables_once(place):
         each.disconnect()
 
 
+def test_a_new_file_is_opened_by_four_at_once(tmp_path):
+    """Between reading its mark and its tables, or while the log is made, others open it too: one in six failed."""
+    for number in range(50):
+        at_once = threading.Barrier(4)
+
+        def open_new(_, place=str(tmp_path / f"{number}.sqlite"), at_once=at_once):
+            at_once.wait()
+            return store_at(place).open_for(DIGEST)
+
+        with ThreadPoolExecutor(4) as pool:
+            for each in pool.map(open_new, range(4)):
+                each.disconnect()
+
+
 def test_ten_race_for_each_of_300_invitations(store, place):
     """Several writers on one database: 300 are stored, whoever comes first."""
     store.invite(digests(300), None)

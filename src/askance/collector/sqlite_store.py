@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
 from askance.collector.store import Outcome, Store, StoreUnavailable, migrations, new_identifiers, shuffled
@@ -55,9 +56,9 @@ class SqliteStore(Store):
         with _said(self):
             database = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
             try:
-                _check_kind(database, self.path)
                 database.execute(f"PRAGMA busy_timeout = {_PATIENCE}")
-                database.execute("PRAGMA journal_mode = WAL")
+                _check_kind(database, self.path)
+                _write_ahead(database)
                 # A commit that returns has been written to the disk: without FULL, a power cut may take it back.
                 database.execute("PRAGMA synchronous = FULL")
                 database.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten
@@ -189,6 +190,8 @@ def _marks(values: Sequence[object]) -> str:
 def _check_kind(database: sqlite3.Connection, path: Path) -> None:
     """Refuse a file that holds something else; mark one that is new."""
     try:
+        # Mark and tables of one moment: between two reads, another process that opens the new file may write both.
+        database.execute("BEGIN IMMEDIATE")
         mark = database.execute("PRAGMA application_id").fetchone()[0]
         tables = database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     except sqlite3.DatabaseError as error:
@@ -199,6 +202,20 @@ def _check_kind(database: sqlite3.Connection, path: Path) -> None:
         database.execute(f"PRAGMA application_id = {APPLICATION}")
     elif mark != APPLICATION:
         raise InvalidInput(f"{path} is another program's database", "a new file, or one of askance serve")
+    database.execute("COMMIT")
+
+
+def _write_ahead(database: sqlite3.Connection) -> None:
+    """Change a new file to a write-ahead log; SQLite itself does not wait for its readers here."""
+    until = monotonic() + _PATIENCE / 1000
+    while True:
+        try:
+            database.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or monotonic() > until:
+                raise
+        sleep(0.01)  # another process is opening the same new file: some milliseconds
 
 
 def _migrate(database: sqlite3.Connection) -> None:
