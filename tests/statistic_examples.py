@@ -33,7 +33,7 @@ from askance.statistics.grouped_scores import GroupedReports, GroupedScores
 from askance.statistics.joint_score import JointScore
 from askance.statistics.levels import ColumnLevels
 from askance.statistics.softmax_score import SoftmaxScore
-from askance.statistics.softmax_values import SoftmaxValues
+from askance.statistics.softmax_values import CubedReaches, SoftmaxValues
 
 
 def some_records(rows, columns=3, reports=4, weighted=True, seed=0):
@@ -167,6 +167,7 @@ EXAMPLES = {
     "scores with unknown numbers by unit": (GroupedJointScores(joint_score(), ((0, 4),), 3, True), some_units),
     "noise of the device": (DeviceNoise(joint_score(), ((0, 2), (2, 4)), np.array([0.2, 0.5, 1.0])), some_units),
     "values": (values_at(score("marginal")), some_records),
+    "cubed reaches": (CubedReaches(score("marginal").theta[None], True), some_records),
     "sampling units": (UnitCounts("school", None, "age"), some_drawn_schools),
     "levels": (ColumnLevels(("school", "age"), 3), some_schools),
     "even risk": (EvenRisk(as_loss("logistic"), np.array([0.5, 1.0, -1.0, 0.2]), True), some_records),

@@ -19,7 +19,9 @@ from askance.solvers.softmax import posterior, symmetric
 from askance.statistics.base import Records, Statistic
 from askance.statistics.frequencies import ReportFrequencies
 from askance.statistics.levels import ColumnLevels
+from askance.statistics.row_blocks import with_intercept
 from askance.statistics.softmax_score import SoftmaxScore
+from askance.statistics.softmax_values import CubedReaches, SoftmaxValues
 from statistic_examples import EXAMPLES, close, flat, score, some_records
 
 
@@ -152,3 +154,26 @@ def test_the_symmetric_representation_keeps_differences_and_sums_to_zero():
 def test_an_unseen_report_counts_as_half_of_one():
     counts = ReportFrequencies(3).observe(Records(np.empty((10, 0)), np.array([0] * 4 + [1] * 6)))
     np.testing.assert_allclose(counts.law, np.array([4, 6, 0.5]) / 10.5)
+
+
+@pytest.mark.parametrize("method", ["marginal", "moments"])
+@pytest.mark.parametrize("columns", [3, 300])  # our own loop, and BLAS
+@pytest.mark.parametrize("classes", [2, 4])
+def test_cubed_reaches_bound_what_a_parabola_misses(method, classes, columns):
+    """For steps of any length, under both objectives."""
+    of = score(method, classes, reports=5, columns=columns)
+    records = some_records(300, columns, reports=5, seed=4)
+    here = of.observe(records)
+    rng = np.random.default_rng(5)
+    lengths = np.geomspace(0.01, 10, 12) / np.sqrt(columns)
+    steps = lengths[:, None, None] * rng.normal(size=(12, *of.theta.shape))
+    there = SoftmaxValues(of.theta + steps, of.table, method, True).observe(records).values
+    flat_steps = steps.reshape(12, -1)
+    parabola = here.objective + flat_steps @ here.gradient
+    parabola -= 0.5 * np.einsum("ij,jk,ik->i", flat_steps, here.information, flat_steps)
+    reaches = CubedReaches(steps, True).observe(records).values
+    moved = np.einsum("mkp,np->mnk", steps, with_intercept(records.features, True))
+    spread = np.maximum(moved.max(axis=2), 0) - np.minimum(moved.min(axis=2), 0)
+    np.testing.assert_allclose(reaches, (spread**3) @ (np.ones(300) if records.weights is None else records.weights))
+    most = 2 / (36 * np.sqrt(3)) * reaches
+    assert np.all(np.abs(there - parabola) <= most + 1e-9 * abs(here.objective))

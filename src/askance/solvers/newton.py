@@ -35,7 +35,7 @@ class Solution:
 
 
 _CONVERGED = 1e-9  # remaining distance to the maximum, in standard errors
-_CLOSE_ENOUGH = 1e-10  # standard errors: a step that ends closer than this is taken without evaluating there
+CLOSE_ENOUGH = 1e-10  # standard errors: less than the rounding of the sums
 _SHRINKING = 0.1  # distances that fall at least so fast are those of Newton's method near a maximum
 _ROUNDING = 1e-13  # of sums of doubles, relative: some hundred times the rounding of one
 _POOR, _GOOD = 0.1, 0.75  # shares of the predicted gain below which a step was too long, and above which too short
@@ -47,6 +47,7 @@ def maximise(
     *,
     diverges: Callable[[Floats, Local], bool] = lambda theta, here: False,
     max_iterations: int = 200,
+    close_enough: float = CLOSE_ENOUGH,
 ) -> Solution:
     """Maximise a smooth function.
 
@@ -58,6 +59,8 @@ def maximise(
     diverges : function of theta and the objective there
         Says when theta has gone so far that no finite maximiser can be meant.
     max_iterations : int
+    close_enough : float
+        A step that ends this near to the maximum, in standard errors, is the last, and is taken without evaluating.
 
     Examples
     --------
@@ -81,7 +84,7 @@ def maximise(
             return Solution(theta + step, here, iteration, converged=True, diverged=False)
         # Near the maximum each distance is about the square of the last times a constant, which the last two tell.
         # Where a fit runs away, distances shrink by a constant factor instead.
-        if distance <= _SHRINKING * previous < np.inf and distance**3 / previous**2 <= _CLOSE_ENOUGH:
+        if distance <= _SHRINKING * previous < np.inf and distance**3 / previous**2 <= close_enough:
             there = here._replace(value=here.value + gain)
             return Solution(theta + step, there, iteration + 1, converged=True, diverged=False)
         there = evaluate(theta + step)

@@ -20,4 +20,5 @@ from askance.statistics.row_blocks import with_intercept as with_intercept
 from askance.statistics.softmax_score import Method as Method
 from askance.statistics.softmax_score import ScoreSums as ScoreSums
 from askance.statistics.softmax_score import SoftmaxScore as SoftmaxScore
+from askance.statistics.softmax_values import CubedReaches as CubedReaches
 from askance.statistics.softmax_values import SoftmaxValues as SoftmaxValues

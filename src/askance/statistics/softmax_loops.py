@@ -102,9 +102,8 @@ def add_sums(features, centre, intercept, theta, codes, table, weights, marginal
     -------
     The summed objective.
     """
-    n, columns = features.shape
+    n = features.shape[0]
     free, width = theta.shape
-    shift = 1 if intercept else 0
     rows = np.empty((width, _TILE))
     logits = np.empty((_TILE, free))
     score = np.empty((_TILE, free))
@@ -112,13 +111,10 @@ def add_sums(features, centre, intercept, theta, codes, table, weights, marginal
     by_record = np.empty(_TILE)
     scaled = np.empty(_TILE)
     total = 0.0
-    rows[0] = 1.0
     for start in range(0, n, _TILE):
         count = min(_TILE, n - start)
         stop = start + count
-        for i in range(count):
-            for j in range(columns):
-                rows[j + shift, i] = features[start + i, j] - centre[j] if intercept else features[start + i, j]
+        _turn(features, centre, intercept, start, count, rows)
         for k in range(free):
             scaled[:count] = 0.0
             for j in range(width):
@@ -143,6 +139,52 @@ def add_sums(features, centre, intercept, theta, codes, table, weights, marginal
                     _add_products(rows, by_record, scaled, outer[j, :, k], count)
                 pair += 1
     return total
+
+
+@compiled_for_sums
+def add_cubed_reaches(features, centre, intercept, steps, weights, sums):  # type: ignore[no-untyped-def]
+    """Add, for each step, the cubes of the distances by which it moves the logits of each record apart.
+
+    Parameters
+    ----------
+    features, centre, intercept, weights : as :func:`add_sums` takes them
+    steps : m x K-1 x p
+    sums : m, added to
+    """
+    n = features.shape[0]
+    count_steps, free, width = steps.shape
+    rows = np.empty((width, _TILE))
+    moved, highest, lowest = np.empty(_TILE), np.empty(_TILE), np.empty(_TILE)
+    for start in range(0, n, _TILE):
+        count = min(_TILE, n - start)
+        _turn(features, centre, intercept, start, count, rows)
+        for number in range(count_steps):
+            highest[:count] = 0.0  # the reference class has the logit 0 and stays there
+            lowest[:count] = 0.0
+            for k in range(free):
+                moved[:count] = 0.0
+                for j in range(width):
+                    for i in range(count):
+                        moved[i] += steps[number, k, j] * rows[j, i]
+                for i in range(count):
+                    highest[i] = max(highest[i], moved[i])
+                    lowest[i] = min(lowest[i], moved[i])
+            cubes = 0.0
+            for i in range(count):
+                reach = highest[i] - lowest[i]
+                cubes += reach * reach * reach * (weights[start + i] if weights.shape[0] else 1.0)
+            sums[number] += cubes
+
+
+@compiled_for_sums
+def _turn(features, centre, intercept, start, count, rows):  # type: ignore[no-untyped-def]
+    """Fill a tile with some records, column by column: the intercept first, and less their centre if there is one."""
+    shift = 1 if intercept else 0
+    if intercept:
+        rows[0] = 1.0
+    for i in range(count):
+        for j in range(features.shape[1]):
+            rows[j + shift, i] = features[start + i, j] - centre[j] if intercept else features[start + i, j]
 
 
 @compiled_for_sums

@@ -23,7 +23,7 @@ Method = Literal["marginal", "moments"]
 _NO_WEIGHTS = np.empty(0)
 # Columns up to which our own loop, which copies nothing, beats copies and a matrix product of BLAS: measured at
 # 3 to 785 columns, where it takes .4 (21), .7 (161), .95 (241), 1.1 (401) and 1.6 (785) times as long.
-_NARROW = 256
+NARROW = 256
 
 
 class ScoreSums(NamedTuple):
@@ -71,7 +71,7 @@ class SoftmaxScore:
         return add_fields(first, second)
 
     def observe(self, records: Records) -> ScoreSums:
-        if self.theta.shape[1] <= _NARROW:
+        if self.theta.shape[1] <= NARROW:
             return self._observe_narrow(records)
         total = self.empty()
         for block in blocks(records):

@@ -1,4 +1,4 @@
-"""The softmax objective at several parameter values in one pass: what a step costs, without its derivatives."""
+"""The softmax objective at several parameter values in one pass: what a step costs, or at most can cost."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -9,7 +9,8 @@ from askance.arrays import Floats
 from askance.solvers.softmax import posterior
 from askance.statistics.base import Records, add_fields
 from askance.statistics.row_blocks import blocks, with_intercept
-from askance.statistics.softmax_score import Method
+from askance.statistics.softmax_loops import add_cubed_reaches
+from askance.statistics.softmax_score import NARROW, Method
 
 
 class ObjectiveSums(NamedTuple):
@@ -58,3 +59,45 @@ class SoftmaxValues:
             evidence = (law.probabilities * chances).sum(axis=1)
             return np.asarray(np.log(np.maximum(evidence, np.finfo(float).tiny)))
         return np.asarray((chances[:, 1:] * logits).sum(axis=1) - law.log_partition)
+
+
+@dataclass(frozen=True, eq=False)
+class CubedReaches:
+    """Sum the cubes of what several steps do to each record's logits: the distance that they move them apart.
+
+    It bounds how far the objective of :class:`SoftmaxScore` is from a parabola: its third derivative along a step is
+    the difference of two third cumulants, each at most reach^3 / (6 sqrt 3), whatever the channel.
+
+    Parameters
+    ----------
+    steps : array, m x K-1 x p
+    intercept, centre
+        As for :class:`SoftmaxScore`.
+    """
+
+    steps: Floats
+    intercept: bool
+    centre: Floats | None = None
+
+    def empty(self) -> ObjectiveSums:
+        return ObjectiveSums(0, np.zeros(len(self.steps)))
+
+    def merge(self, first: ObjectiveSums, second: ObjectiveSums) -> ObjectiveSums:
+        return add_fields(first, second)
+
+    def observe(self, records: Records) -> ObjectiveSums:
+        values = np.zeros(len(self.steps))
+        if self.steps.shape[2] <= NARROW:
+            features = np.ascontiguousarray(records.features)
+            centre = np.zeros(features.shape[1]) if self.centre is None else self.centre
+            weights = np.empty(0) if records.weights is None else records.weights
+            add_cubed_reaches(features, centre, self.intercept, self.steps, weights, values)
+            return ObjectiveSums(len(records), values)
+        across = np.ascontiguousarray(self.steps.reshape(-1, self.steps.shape[2]).T)
+        for block in blocks(records):
+            rows = with_intercept(block.features, self.intercept, self.centre)
+            moved = (rows @ across).reshape(len(block), *self.steps.shape[:2])
+            reach = np.maximum(moved.max(axis=2), 0.0) - np.minimum(moved.min(axis=2), 0.0)
+            cubes = reach * reach * reach
+            values += cubes.sum(axis=0) if block.weights is None else block.weights @ cubes
+        return ObjectiveSums(len(records), values)

@@ -10,7 +10,8 @@ from askance.learning.answers.penalised_fit import PenaltyKind, StandardisedFit
 from askance.learning.answers.softmax_problem import SoftmaxTask
 from askance.solvers.newton import Solution
 from askance.solvers.profile_likelihood import Profile, ProfileSearch
-from askance.statistics.softmax_values import SoftmaxValues
+from askance.statistics.softmax_score import ScoreSums
+from askance.statistics.softmax_values import CubedReaches, SoftmaxValues
 
 _END = 1.959963984540054  # standard errors from the estimate to the end of a 95% interval
 # How far, as a share, the likelihood ratio at a Wald interval's ends may be from the quantile that the interval is made
@@ -19,31 +20,49 @@ _END = 1.959963984540054  # standard errors from the estimate to the end of a 95
 _BENT = 0.7
 
 
-def bent(task: SoftmaxTask, theta: Floats, information: Floats) -> Flags:
-    """Find the parameters along which the objective is no parabola as far as a Wald interval reaches."""
-    return bend(task, theta, information) > _BENT
+# At most so much of a cubed reach is missing from a parabola: a sixth of two third cumulants (CubedReaches).
+_MISSING = 2 / (6 * 6 * np.sqrt(3))
 
 
-def bend(task: SoftmaxTask, theta: Floats, information: Floats) -> Floats:
-    """Return how far, as a share, the objective's loss at a Wald interval's ends is from a parabola's, if more than it.
+def bent(task: SoftmaxTask, theta: Floats, sums: ScoreSums) -> Flags:
+    """Find the parameters along which the objective is no parabola as far as a Wald interval reaches.
 
-    One pass over the records evaluates the objective at both ends of every parameter's interval, with the others moved
-    as they would be, and compares with what a parabola would have lost.
+    One pass over the records bounds the difference, and finds it small enough for most; another evaluates the objective
+    at both ends of the intervals of the others.
     """
+    steps = _to_the_ends(task, sums.information)
+    possibly: Flags = ~(_bend_at_most(task, steps, sums) <= _BENT)
+    if possibly.any():
+        possibly[possibly] = bend(task, theta, steps[possibly]) > _BENT
+    return possibly
+
+
+def _to_the_ends(task: SoftmaxTask, information: Floats) -> Floats:
+    """The step from the estimate to each parameter's upper end, with the others moved as they would be."""
     back = np.kron(np.eye(task.classes - 1), task.geometry.uncentring)
     covariance = np.linalg.pinv(information, hermitian=True)
     spread = covariance @ back.T
     errors = np.sqrt(np.maximum(np.einsum("ij,ji->i", back, spread), np.finfo(float).tiny))
-    steps = (_END * spread / errors).T
+    steps: Floats = (_END * spread / errors).T
+    return steps
+
+
+def _bend_at_most(task: SoftmaxTask, steps: Floats, sums: ScoreSums) -> Floats:
+    reaches = CubedReaches(steps.reshape(-1, *task.zero().shape), task.problem.intercept, task.geometry.centre)
+    cubes = task.engine.reduce(reaches, task.source).values
+    parabola = np.einsum("ij,jk,ik->i", steps, sums.information, steps)
+    missing: Floats = np.abs(parabola - _END**2) + 2 * np.abs(steps @ sums.gradient) + 2 * _MISSING * cubes
+    return missing / _END**2
+
+
+def bend(task: SoftmaxTask, theta: Floats, steps: Floats) -> Floats:
+    """Return how far, as a share, the objective's loss at a Wald interval's ends is from a parabola's."""
     flat = theta.ravel()
     points = np.vstack([flat, flat + steps, flat - steps]).reshape(-1, *theta.shape)
-    statistic = SoftmaxValues(
-        points, task.table(task.problem.method), task.problem.method, task.problem.intercept, task.geometry.centre
-    )
+    problem = task.problem
+    table = task.table(problem.method)
+    statistic = SoftmaxValues(points, table, problem.method, problem.intercept, task.geometry.centre)
     values = task.engine.reduce(statistic, task.source).values
-    penalty = task.asked_penalty()
-    moved = points.reshape(len(points), -1)
-    values = values - 0.5 * np.einsum("ij,jk,ik->i", moved, penalty, moved)
     lost = 2 * (values[0] - values[1:]).reshape(2, -1) / _END**2
     off: Floats = np.abs(lost - 1).max(axis=0)
     return off

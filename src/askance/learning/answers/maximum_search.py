@@ -9,7 +9,7 @@ from askance.arrays import Floats
 from askance.engines.sources import RecordSource
 from askance.errors import Unidentifiable
 from askance.learning.answers.softmax_problem import SoftmaxTask, coupling
-from askance.solvers.newton import Solution, maximise
+from askance.solvers.newton import CLOSE_ENOUGH, Solution, maximise
 from askance.statistics.softmax_score import Method
 
 _FAR = 10.0  # root mean square logit beyond which a fit may have run away: e^10 is a certainty of .99995
@@ -18,6 +18,7 @@ SEVERAL_MAXIMA = (
     "The likelihood of these reports has several maxima; the highest one that was found is reported. That happens with "
     "few reports or strong noise: read the standard errors with care, and compare with method='moments'."
 )
+_ROUGH = 0.01  # standard errors of a fit that another starts from: what is left of them, one step squares away
 _DISTINCT = 0.01  # standard errors between two maxima: nearer ones are the same to whoever reads the table
 _VANISHED = 1e-7  # curvature of a separated direction, against the others: p (1 - p) at a logit of 16
 _NAMED = 0.3  # a parameter is named as running away if it has such a share of the largest part in that direction
@@ -35,7 +36,9 @@ class MaximumSearch:
         """A record counts one on average, so the unit of the sample weights does not matter to the solver."""
         return float(self.task.reports.rows / self.task.reports.weight.sum())
 
-    def solve(self, method: Method, source: RecordSource, start: Floats, penalty: Floats) -> Solution:
+    def solve(
+        self, method: Method, source: RecordSource, start: Floats, penalty: Floats, close_enough: float = CLOSE_ENOUGH
+    ) -> Solution:
         task = self.task
         evaluate = task.objective(source, penalty, self.unit, method)
         shape = start.shape
@@ -48,6 +51,7 @@ class MaximumSearch:
             start.ravel(),
             diverges=lambda flat, _: distance(flat) > _LOST,
             max_iterations=task.problem.max_iterations,
+            close_enough=close_enough,
         )
         # Far logits alone prove nothing: one outlying record may have one. But twice as far as a maximum it is lower,
         # and where the fit only stopped for want of slope it is not.
@@ -73,12 +77,14 @@ class MaximumSearch:
             starts = [self.task.zero()]
         if whole:
             return starts
-        best, _ = self.best(sample, starts, penalty)
+        best, _ = self.best(sample, starts, penalty, _ROUGH)
         return [near if best.diverged and len(starts) > 1 else best.theta]
 
-    def best(self, source: RecordSource, starts: Sequence[Floats], penalty: Floats) -> tuple[Solution, bool]:
+    def best(
+        self, source: RecordSource, starts: Sequence[Floats], penalty: Floats, close_enough: float = CLOSE_ENOUGH
+    ) -> tuple[Solution, bool]:
         """Solve from several starts and keep the highest; also say whether there were several maxima."""
-        found = [self.solve(self.task.problem.method, source, start, penalty) for start in starts]
+        found = [self.solve(self.task.problem.method, source, start, penalty, close_enough) for start in starts]
         finite = [solution for solution in found if solution.converged]
         highest = max(found, key=lambda solution: solution.local.value)
         if highest.diverged and finite:
@@ -93,10 +99,10 @@ class MaximumSearch:
         return highest, several and highest.converged
 
     def from_moments(self, source: RecordSource, penalty: Floats) -> Floats:
-        """Solve the moment problem; shrink it where it has no solution."""
-        found = self.solve("moments", source, self.task.zero(), penalty)
+        """Solve the moment problem roughly, to start from; shrink it where it has no solution."""
+        found = self.solve("moments", source, self.task.zero(), penalty, _ROUGH)
         if found.diverged:
-            found = self.solve("moments", source, self.task.zero(), penalty + self._shrinkage())
+            found = self.solve("moments", source, self.task.zero(), penalty + self._shrinkage(), _ROUGH)
         return found.theta
 
     def _shrinkage(self) -> Floats:

@@ -222,7 +222,7 @@ class _Fitting:
         if penalty != "shrunk" and (asked == "profile" or (asked == "auto" and penalty == "log-f")):
             which = known
         elif asked == "auto" and penalty == "none" and solution.converged:
-            which = known & bent(task, solution.theta, sums.information)
+            which = known & bent(task, solution.theta, sums)
         otherwise = "wald" if asked == "wald" or penalty == "none" else "none"
         kinds = tuple(np.where(which, "profile", otherwise).tolist())
         profiles: list[Profile | None] = [None] * len(known)
