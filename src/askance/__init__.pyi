@@ -83,5 +83,6 @@ from askance.releases.reading import read_release as read_release
 from askance.releases.region_release import RegionRelease as RegionRelease
 from askance.releases.release import Release as Release
 from askance.releases.study import Study as Study
+from askance.workflows.dossier import make_dossier as make_dossier
 
 __version__: str

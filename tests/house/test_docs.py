@@ -249,6 +249,7 @@ PLACES = {
     "The file": QUESTION + CHANNEL + "[{stranger}]\n",
     "`[study]`": QUESTION + CHANNEL + "[study]\n{stranger} = 1\n",
     "`[questions.NAME]`": QUESTION + CHANNEL + "{stranger} = 1\n",
+    "`[privacy]`": QUESTION + CHANNEL + "[privacy]\n{stranger} = 1\n",
     "`[covariates.NAME]`": QUESTION + CHANNEL + '[covariates.c]\ntype = "number"\n{stranger} = 1\n',
 } | {
     f"`{channel.kind}`": QUESTION + f'[questions.q.channel]\ndesign = "{channel.kind}"\n{{stranger}} = 1\n'

@@ -17,6 +17,7 @@ from askance.cli.audit import audit
 from askance.cli.collect import export, invite, serve
 from askance.cli.crosstab import crosstab
 from askance.cli.demo import demo
+from askance.cli.dossier import dossier
 from askance.cli.fit import fit
 from askance.cli.ledger import ledger
 from askance.cli.options import canonical_name
@@ -52,7 +53,22 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "token_normalize_func": canonical_name},
 )
-for command in (demo, privatize, verify, fit, predict, ratios, crosstab, tag, audit, serve, invite, export, reproduce):
+for command in (
+    demo,
+    privatize,
+    verify,
+    fit,
+    predict,
+    ratios,
+    crosstab,
+    tag,
+    audit,
+    dossier,
+    serve,
+    invite,
+    export,
+    reproduce,
+):
     app.command()(command)
 for group in (plan, release, ledger):
     app.add_typer(group)

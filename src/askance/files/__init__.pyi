@@ -1,4 +1,5 @@
 from askance.files.kinds import CROSSTAB as CROSSTAB
+from askance.files.kinds import DOSSIER as DOSSIER
 from askance.files.kinds import MODEL as MODEL
 from askance.files.kinds import PICTURES as PICTURES
 from askance.files.kinds import PNG as PNG

@@ -72,6 +72,7 @@ REPORTS = FileKind("a release of reports", parquet_key=b"askance")
 MODEL = FileKind.of_format("askance-model")
 RECEIPT = FileKind.of_format("askance-ledger-receipt")
 REPORT = FileKind("a report of askance", rb"<!doctype html>", rb"<footer>Made by askance ")
+DOSSIER = FileKind("a dossier of askance", rb"# Privacy dossier: ", rb"Made by askance ")
 PNG = FileKind("a picture (PNG)", rb"\x89PNG\r\n")
 SVG = FileKind("a picture (SVG)", rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!DOCTYPE svg[^>]*>\s*)?<svg\b")
 PDF = FileKind("a document (PDF)", rb"%PDF-")
@@ -94,7 +95,7 @@ _OTHERS = (
     FileKind("a study file", rb"(?s)(?:.*?\n)?[ \t]*\[questions\b"),
 )
 _KNOWN = (
-    *map(FileKind.of_format, _FORMATS), REPORT, PNG, SVG, PDF, PREDICTIONS, RATIOS, *TAGGED.values(), *_OTHERS,
+    *map(FileKind.of_format, _FORMATS), REPORT, DOSSIER, PNG, SVG, PDF, PREDICTIONS, RATIOS, *TAGGED.values(), *_OTHERS,
 )  # fmt: skip
 _UNKNOWN = "something that askance did not write"
 

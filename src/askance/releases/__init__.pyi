@@ -7,6 +7,7 @@ from askance.releases.counts_release import CountsRelease as CountsRelease
 from askance.releases.counts_release import release_counts as release_counts
 from askance.releases.counts_release import simulate_counts_release as simulate_counts_release
 from askance.releases.counts_within import CountGroups as CountGroups
+from askance.releases.data_protection import DataProtection as DataProtection
 from askance.releases.declarations import Covariate as Covariate
 from askance.releases.declarations import Question as Question
 from askance.releases.declarations import Sample as Sample

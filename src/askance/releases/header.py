@@ -99,6 +99,12 @@ class Header:
         return tuple(dict.fromkeys(q.design_column for q in self.questions if q.design_column))
 
     @cached_property
+    def unprotected(self) -> tuple[str, ...]:
+        """Columns that leave as they are: designs, covariates, and questions whose reports can reveal the answer."""
+        revealed = [question.name for question in self.questions if math.isinf(question.guarantee.epsilon)]
+        return (*self.design_columns, *(covariate.name for covariate in self.covariates), *revealed)
+
+    @cached_property
     def schema(self) -> pa.Schema:
         """The columns of a release with this header: reports, then designs, then covariates."""
         types: dict[str, pa.DataType] = {question.name: question.arrow_type for question in self.questions}

@@ -14,6 +14,7 @@ from typing import Any
 
 from askance.channels.guarantee import Guarantee
 from askance.errors import InvalidInput
+from askance.releases.data_protection import NOTHING_SAID, DataProtection
 from askance.releases.declarations import SIMPLE_SAMPLE, Covariate, Question, Sample
 from askance.releases.header import Header
 from askance.releases.study_file import parse_study
@@ -64,6 +65,8 @@ class Study:
         How people came into the sample.
     page : mapping
         How the page that asks the questions looks and what it says; checked by who serves it.
+    privacy : DataProtection
+        Why people are asked, who answers for it, and for how long anything is kept: for dossiers.
 
     Examples
     --------
@@ -85,6 +88,7 @@ class Study:
     title: str = ""
     sample: Sample = SIMPLE_SAMPLE
     page: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    privacy: DataProtection = NOTHING_SAID
 
     def __post_init__(self) -> None:
         self.header()  # refuses a study without questions, or with a column declared twice
@@ -145,6 +149,8 @@ class Study:
             lines += ["", "[sample]", *_lines(self.sample.to_dict())]
         if self.page:
             lines += ["", "[page]", *(f"{_key(name)} = {_toml(value)}" for name, value in self.page.items())]
+        said = self.privacy.to_dict()
+        lines += ["", "[privacy]", *(f"{name} = {_toml(text)}" for name, text in said.items())] if said else []
         return "\n".join(lines) + "\n"
 
 

@@ -21,6 +21,7 @@ from askance.channels.rows.private_row import PrivateRow
 from askance.channels.specs import FEATURE_CHANNELS, FINITE_CHANNELS, channel_from_spec
 from askance.channels.value import ChannelValue
 from askance.errors import InvalidInput
+from askance.releases.data_protection import KEYS, DataProtection
 from askance.releases.declarations import COVARIATE_TYPES, Covariate, Question, Sample, check_names
 
 _DESIGNS = {channel.kind: channel for channel in FINITE_CHANNELS}
@@ -43,7 +44,7 @@ def parse_study(text: str, source: str) -> dict[str, Any]:
             raise InvalidInput(f"{source} cannot be read: {type(error).__name__}", "a study file (TOML)") from None
         raise InvalidInput(f"{source} is not valid TOML: {error}") from None
     top = _Place(tables, source)
-    top.only("study", "questions", "covariates", "sample", "page")
+    top.only("study", "questions", "covariates", "sample", "page", "privacy")
     about = top.table("study", {})
     about.only("name", "title")
     questions = top.table("questions", {}).tables()
@@ -59,6 +60,10 @@ def parse_study(text: str, source: str) -> dict[str, Any]:
         "covariates": tuple(_covariate(name, place) for name, place in top.table("covariates", {}).tables()),
         "page": dict(top.table("page", {}).values),  # texts of the page that asks: who serves it looks at them
     }
+    privacy = top.table("privacy", {})
+    privacy.only(*KEYS)
+    with _at(privacy):
+        parsed["privacy"] = DataProtection.from_table(privacy.values)
     sample = top.table("sample", {})
     sample.only(*(field.name for field in fields(Sample)))
     words = ("weight", "strata", "cluster", "fpc", "missing", "replicate_method")

@@ -7,6 +7,11 @@ from askance.reports.colours import ORANGE as ORANGE
 from askance.reports.colours import PURPLE as PURPLE
 from askance.reports.colours import SKY as SKY
 from askance.reports.colours import VERMILION as VERMILION
+from askance.reports.dossier import Dossier as Dossier
+from askance.reports.dossier import DossierSection as DossierSection
+from askance.reports.dossier_file import dossier_kind as dossier_kind
+from askance.reports.dossier_file import write_dossier as write_dossier
+from askance.reports.dossier_html import dossier_page as dossier_page
 from askance.reports.estimator_html import estimator_page as estimator_page
 from askance.reports.estimator_report import EstimatorReport as EstimatorReport
 from askance.reports.estimator_report import Headline as Headline

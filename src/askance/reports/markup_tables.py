@@ -23,7 +23,7 @@ def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     | a\\|b | 12 |
     """
     rule = "|".join([":---", *["---:"] * (len(heads) - 1)])
-    lines = [" | ".join(map(_markdown, row)) for row in (heads, *rows)]
+    lines = [" | ".join(map(markdown_text, row)) for row in (heads, *rows)]
     return "\n".join([f"| {lines[0]} |", f"|{rule}|", *(f"| {line} |" for line in lines[1:])])
 
 
@@ -53,5 +53,12 @@ def _latex(text: str) -> str:
     return "".join(_LATEX.get(letter, letter) for letter in one_line(text))
 
 
-def _markdown(text: str) -> str:
+def markdown_text(text: str) -> str:
+    """Return a text in one line in which nothing is Markdown.
+
+    Examples
+    --------
+    >>> print(markdown_text("a_b*"))
+    a\\_b\\*
+    """
     return "".join(f"\\{letter}" if letter in _MARKDOWN else letter for letter in one_line(text))

@@ -11,8 +11,6 @@ from askance.reports.html_table import html_table
 from askance.reports.number_format import number
 from askance.reports.summary import Summary
 
-_HARDLY_PRIVATE = 6.9  # beyond it an even guess can become more than 99.9% sure: nothing to paint green
-
 
 def page(heading: str, over: str, sections: Iterable[str], version: str) -> str:
     """Return the page: heading, a line above it, sections (empty ones are left out) and who made it."""
@@ -48,14 +46,12 @@ def card(label: str, value: str, words: str = "", kind: str = "", role: str = ""
     )
 
 
-def privacy_card(guarantee: Guarantee, label: str) -> str:
-    """Return the level of privacy in large letters: green if it is one, loud if there is none."""
+def privacy_card(guarantee: Guarantee, label: str, words: str = "") -> str:
+    """Return the level of privacy in large letters: loud if there is none, and never as if it were good or bad."""
     if math.isinf(guarantee.epsilon):
-        words = f"<p>{escape(guarantee.in_words())}</p>"
-        return card(label, "No privacy guarantee", words, "exposed", role="alert")
-    kind = "private" if guarantee.epsilon < _HARDLY_PRIVATE else ""
-    words = f"<p>{escape(_first_sentence(guarantee.in_words()))}</p>"
-    return card(label, f"ε = {guarantee.epsilon:.4g}", words, kind)
+        said = f"<p>{escape(guarantee.in_words())}</p>{words}"
+        return card(label, "No privacy guarantee", said, "exposed", role="alert")
+    return card(label, f"ε = {guarantee.epsilon:.4g}", f"<p>{escape(_how_sure(guarantee))}</p>{words}")
 
 
 def privacy_words(guarantee: Guarantee) -> str:
@@ -76,9 +72,23 @@ def code(text: str) -> str:
     return f"<code>{escape(text)}</code>"
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, wrong: bool = False, caption: str = "") -> str:
-    """Return a table that scrolls by itself where the page is narrow; see :func:`html_table`."""
-    return f'<div class="wide">{html_table(heads, rows, wrong=wrong, caption=caption)}</div>'
+def table(
+    heads: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    wrong: bool = False,
+    caption: str = "",
+    words: bool = False,
+) -> str:
+    """Return a table that scrolls by itself where the page is narrow, and is seen to: a shadow is where more follows.
+
+    With ``words`` its cells are sentences, which are broken and begin at the left; see :func:`html_table`.
+    """
+    kind = "wide words" if words else "wide"
+    # What scrolls must be reached with the keyboard, and have a name for those who do not see it.
+    named = escape(caption or "table: scrolls sideways where the page is narrow")
+    drawn = html_table(heads, rows, wrong=wrong, caption=caption)
+    return f'<div class="{kind}" role="region" tabindex="0" aria-label="{named}">{drawn}</div>'
 
 
 def summary_table(summary: Summary, naive: Summary | None = None) -> str:
@@ -104,5 +114,8 @@ def facts(lines: Iterable[tuple[str, str]]) -> str:
     return f"<dl>{items}</dl>" if items else ""
 
 
-def _first_sentence(text: str) -> str:
-    return text.partition(". ")[0].rstrip(".") + "."
+def _how_sure(guarantee: Guarantee) -> str:
+    """The sentence that says how sure somebody can become, which a number like 4 does not say to most people."""
+    sentences = [f"{sentence.rstrip('.')}." for sentence in guarantee.in_words().split(". ")]
+    sure = [sentence for sentence in sentences if "sure of the truth" in sentence or "certainty" in sentence]
+    return (sure or sentences)[0].partition(", whatever")[0].rstrip(".") + "."

@@ -5,6 +5,7 @@ from askance.workflows.bags import read_proportions as read_proportions
 from askance.workflows.crosstab import fit_crosstab as fit_crosstab
 from askance.workflows.demonstration import DemoResult as DemoResult
 from askance.workflows.demonstration import DemoStudy as DemoStudy
+from askance.workflows.dossier import make_dossier as make_dossier
 from askance.workflows.fit_request import FitRequest as FitRequest
 from askance.workflows.fit_result import FitResult as FitResult
 from askance.workflows.mean_operator import fit_mean_operator as fit_mean_operator
