@@ -12,18 +12,18 @@ def available() -> list[str]:
     return [module.name for module in pkgutil.iter_modules(benchmarks.__path__) if not module.name.startswith("_")]
 
 
-def show(measurements: list[benchmarks.Measurement]) -> None:
-    width = max(len(measurement.name) for measurement in measurements)
-    for m in measurements:
-        value = "-" if m.value is None else f"{m.value:.4g} {m.unit}"
-        wanted = ", ".join(
-            f"{word} {limit:g}"
-            for word, limit in (("at least", m.at_least), ("at most", m.at_most))
-            if limit is not None
-        )
-        print(f"  {m.name:<{width}}  {value:>16}  {wanted:<27}  {m.verdict}".rstrip())
-        if m.skipped:
-            print(f"    !! NOT MEASURED: {m.skipped}")
+NAME_WIDTH = 90  # of the longest names, so that columns stand below each other while lines come one by one
+
+
+def show(m: benchmarks.Measurement) -> None:
+    """Print one measurement as soon as it is made: some benchmarks take an hour."""
+    value = "-" if m.value is None else f"{m.value:.4g} {m.unit}"
+    wanted = ", ".join(
+        f"{word} {limit:g}" for word, limit in (("at least", m.at_least), ("at most", m.at_most)) if limit is not None
+    )
+    print(f"  {m.name:<{NAME_WIDTH}}  {value:>16}  {wanted:<27}  {m.verdict}".rstrip(), flush=True)
+    if m.skipped:
+        print(f"    !! NOT MEASURED: {m.skipped}", flush=True)
 
 
 def main() -> int:
@@ -42,9 +42,9 @@ def main() -> int:
     for name in given.names or known:
         module = importlib.import_module(f"benchmarks.{name}")
         print(f"{name}: {(module.__doc__ or '').strip().splitlines()[0]}", flush=True)
-        measurements = list(module.main())
-        show(measurements)
-        verdicts += [measurement.verdict for measurement in measurements]
+        for measurement in module.main():
+            show(measurement)
+            verdicts.append(measurement.verdict)
     failed, skipped = verdicts.count("FAIL"), verdicts.count("SKIPPED")
     print(f"{verdicts.count('PASS')} targets reached, {failed} missed, {skipped} not measured")
     return 1 if failed else 0

@@ -1,5 +1,11 @@
-"""Plans against simulated studies: 40 settings, standard errors and power."""
+"""Plans against simulated studies: 49 settings, standard errors and power.
 
+A standard error of 300 studies is known to 4% and a power to .03, so that of 49 settings some are outside of a limit by
+chance alone. These are drawn again, with five times as many studies of fresh seeds (known to 2% and .012), and only
+that counts. ``ASKANCE_CELL`` takes the settings whose name contains it.
+"""
+
+import os
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +18,9 @@ from benchmarks import Measurement
 
 STUDIES = 300  # a simulated standard error is then known to 4%, a power to .03
 RATIO_STUDIES = 900  # a mean of errors is known less well than a deviation: 6% with 300
+MORE = 5  # times as many fresh studies, where the first ones were outside of a limit
+FIRST_SEED, FRESH_SEED = 1000, 5000
+ERROR_OFF, POWER_OFF = 0.10, 0.05
 AGE = np.linspace(20, 70, 300)
 PILOT = {"age": AGE, "income": 2 + 0.1 * AGE + np.tile([-1.5, 0.5, 1.0], 100)}
 BOUNDS = {"age": (0.0, 100.0), "income": (0.0, 15.0)}
@@ -92,8 +101,10 @@ def design_at(epsilon: float) -> Any:
 
 def main() -> Iterator[Measurement]:
     slowest = 0.0
-    gaps, powers, count = [], [], 0
+    gaps, powers = [], []
     for number, (name, quantity, design) in enumerate(settings()):
+        if os.environ.get("ASKANCE_CELL", name) not in name:
+            continue
         start = time.perf_counter()
         powered = not (quantity.has_border or quantity.is_error)
         wish = {"power": 0.7} if powered else {"n": 1500}
@@ -101,17 +112,26 @@ def main() -> Iterator[Measurement]:
         slowest = max(slowest, time.perf_counter() - start)
         n = max(planned.n, 400)
         studies = RATIO_STUDIES if quantity.is_error else STUDIES
-        found = ask.plan({name: design}, quantity, n=n, check=studies, seed=1000 + number).recommended
-        gap = float(np.max(np.abs(np.array(found.simulated.std_errors) / np.array(found.std_errors) - 1)))
+        gap, off = compared(name, quantity, design, n, studies, FIRST_SEED + number)
+        said = f"{name}, n={n:,}"
+        if gap > ERROR_OFF or (powered and off > POWER_OFF):
+            first = f"first {gap:.3f}" + (f", {off:.3f}" if powered else "")
+            said += f", {MORE * studies:,} fresh studies ({first})"
+            gap, off = compared(name, quantity, design, n, MORE * studies, FRESH_SEED + number)
         gaps.append(gap)
-        yield Measurement(f"{name}, n={n:,}: simulated to planned standard error, off by", gap, "")
+        yield Measurement(f"{said}: standard error off by", gap, "", at_most=ERROR_OFF)
         if powered:
-            off = float(np.max(np.abs(np.array(found.simulated.power) - np.array(found.powers))))
             powers.append(off)
-            yield Measurement(f"{name}, n={n:,}: simulated to planned power, off by", off, "")
-        count += 1
-    yield Measurement("settings", count, "")
-    yield Measurement("standard errors off by, in the median", float(np.median(gaps)), "", at_most=0.10)
-    yield Measurement("standard errors off by, at most", float(np.max(gaps)), "", at_most=0.10)
-    yield Measurement("power off by, at most", float(np.max(powers)), "", at_most=0.05)
+            yield Measurement(f"{said}: power off by", off, "", at_most=POWER_OFF)
+    yield Measurement("settings", len(gaps), "")
+    yield Measurement("standard errors off by, in the median", float(np.median(gaps)), "")
+    yield Measurement("standard errors off by, at most", float(np.max(gaps)), "", at_most=ERROR_OFF)
+    yield Measurement("power off by, at most", float(np.max(powers)) if powers else None, "", at_most=POWER_OFF)
     yield Measurement("slowest plan", slowest, "s", at_most=2)
+
+
+def compared(name: str, quantity: Any, design: Any, n: int, studies: int, seed: int) -> tuple[float, float]:
+    """How far simulated standard errors (as a share) and powers are from the planned ones."""
+    found = ask.plan({name: design}, quantity, n=n, check=studies, seed=seed).recommended
+    gap = float(np.max(np.abs(np.array(found.simulated.std_errors) / np.array(found.std_errors) - 1)))
+    return gap, float(np.max(np.abs(np.array(found.simulated.power) - np.array(found.powers))))
