@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 
 import askance as ask
-from askance.learning.answers.sampling_design import UnitCounts
+from askance.learning.face.sampling_design import UnitCounts
 from askance.learning.numbers.moment_readers import HiddenOutcome, HiddenRows
 from askance.learning.numbers.report_checks import ReportCells
 from askance.learning.numbers.second_moments import FoldMoments, ScoreProducts, SecondMoments, SquaredForm

@@ -114,11 +114,17 @@ def test_survey_models_use_the_weights_of_the_study_and_leave_out_what_is_missin
     found = fitted(capsys, "--joint", "cheated,lied")
     kept = place.dropna(subset=["lied"])
     channels = {"cheated": CHANNEL, "lied": ask.Warner(0.8)}
-    same = ask.JointTable(channels).fit(kept[["cheated", "lied"]], sample_weight=kept["heft"])
+    same = ask.JointTable(channels).fit(kept[["cheated", "lied"]], sample_weight=kept["heft"], cluster=kept["school"])
     np.testing.assert_allclose(found["parameters"]["estimates"], same.parameters_, atol=1e-6)
-    lacking, ignored = found["remarks"][:2]
-    assert lacking == "10 of 300 rows lack a value and were left out: lied 10."
-    assert "cluster are not used by this model" in ignored
+    np.testing.assert_allclose(found["parameters"]["covariance"], same.covariance_, atol=1e-8)
+    assert found["remarks"][0] == "10 of 300 rows lack a value and were left out: lied 10."
+    assert found["summary"]["facts"]["sample"] == same.sample_
+    alone = fitted(capsys, "--joint", "cheated,lied", "--cluster", "")  # whatever the study says
+    assert "sample" not in alone["summary"]["facts"]
+    (tmp_path / "study.toml").write_text(STUDY + 'replicate_weights = "rw01..rw12"\nmissing = "drop"\n')
+    assert any(
+        "12 replicate weights are not used" in said for said in fitted(capsys, "--joint", "cheated,lied")["remarks"]
+    )
     (tmp_path / "study.toml").write_text(STUDY)
     assert code("fit", "answers.csv", "--study", "study.toml", "--joint", "cheated,lied") == 2
     assert "column 'lied', row 1: the value is missing" in capsys.readouterr().err

@@ -313,7 +313,8 @@ def fit(
     elif survey is not None:
         request_of_survey = SurveyRequest(
             formula=formula, family=family, joint=tuple(between_commas(joint, "--joint") or ()), treatment=treatment,
-            direct=direct, question=question, link=link, groups=groups, weight=weight, missing=missing, level=level,
+            direct=direct, question=question, link=link, groups=groups, weight=weight, strata=strata, cluster=cluster,
+            missing=missing, level=level,
         )  # fmt: skip
         done = analyse_survey(data, study, request_of_survey, command)
     elif kinds == (REGIONS,):

@@ -81,7 +81,7 @@ BAGS = Kind(
     ),
     _CLASSIFY,
 )
-_SURVEY = ("study", "level", "weight", "missing")
+_SURVEY = ("study", "level", "weight", "strata", "cluster", "missing")
 PREDICTOR = Kind("a formula with hidden(...)", (*_SURVEY, "formula", "family"))
 JOINT = Kind("a joint table (--joint)", (*_SURVEY, "joint"))
 LIST = Kind("a list experiment (--treatment)", (*_SURVEY, "question", "formula", "treatment", "direct"))

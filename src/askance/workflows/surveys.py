@@ -37,9 +37,9 @@ class SurveyRequest:
         The counts of a list experiment, or the answer to explain.
     link, groups : str, optional
         Of a regression of hidden answers: another link, and a column of groups with random intercepts.
-    weight : str, optional
+    weight, strata, cluster : str, optional
     missing : "refuse" or "drop", optional
-        Both as the study declares them, if not given.
+        All as the study declares them, if not given; an empty name says that there is no such column.
     level : float
     """
 
@@ -52,17 +52,25 @@ class SurveyRequest:
     link: str | None = None
     groups: str | None = None
     weight: str | None = None
+    strata: str | None = None
+    cluster: str | None = None
     missing: str | None = None
     level: float = 0.95
 
     def of_sample(self, sample: Sample) -> "SurveyRequest":
-        """Return the request with the weight and the way with missing values that a study declares."""
-        weight = sample.weight if self.weight is None else self.weight
-        return replace(self, weight=weight or None, missing=self.missing or sample.missing)
+        """Return the request with the sample, and the way with missing values, that a study declares."""
+        named = ("weight", "strata", "cluster")
+        said: dict[str, Any] = {name: getattr(self, name) for name in named}
+        said = {name: (getattr(sample, name) if value is None else value) or None for name, value in said.items()}
+        return replace(self, **said, missing=self.missing or sample.missing)
+
+    @property
+    def _sampled(self) -> dict[str, Any]:
+        return {"weight": self.weight, "strata": self.strata, "cluster": self.cluster}
 
     def columns(self, header: Header) -> tuple[str, ...]:
         """The columns of a study that the fit reads, those of designs among them."""
-        named = {self.treatment, self.direct, self.question, self.groups, self.weight, *self.joint}
+        named = {self.treatment, self.direct, self.question, self.groups, *self._sampled.values(), *self.joint}
         if self.formula is not None:
             words = re.findall(r"`([^`]+)`|([\w.]+)", self.formula)
             named |= {quoted or plain for quoted, plain in words}
@@ -81,31 +89,34 @@ class SurveyRequest:
                 treatment=self.treatment,
                 direct=self.direct,
                 formula=self.formula,
-                weight=self.weight,
+                **self._sampled,
             )
         if self.joint:
-            return JointTable().fit_release(release, questions=self.joint, weight=self.weight)
+            return JointTable().fit_release(release, questions=self.joint, **self._sampled)
         if self.link is not None or self.groups is not None:
             return AnswerRegression(link=self.link or "logit").fit_release(
-                release, question=self.question, formula=self.formula, groups=self.groups, weight=self.weight
+                release, question=self.question, formula=self.formula, groups=self.groups, **self._sampled
             )
         if self.formula is None:
             raise InvalidInput("no formula", 'such as "grade ~ age + hidden(cheated)"')
-        return HiddenPredictor(family=self.family).fit_release(release, formula=self.formula, weight=self.weight)
+        return HiddenPredictor(family=self.family).fit_release(release, formula=self.formula, **self._sampled)
 
 
-def _passed_over(sample: Sample) -> list[str]:
+def _passed_over(sample: Sample, cluster: str | None) -> list[str]:
     """What the study says about the sample and these models do not use."""
-    given: dict[str, Any] = {"strata": sample.strata, "cluster": sample.cluster, "fpc": sample.fpc}
-    given["replicate weights"] = sample.replicate_weights
-    names = [name for name, value in given.items() if value]
-    if not names:
-        return []
-    return [
-        f"The study's {', '.join(names)} are not used by this model: its errors are those of people drawn one by one, "
-        "and too small where people of one cluster are alike. A single question with --formula uses them; --groups "
-        "gives clusters intercepts of their own."
-    ]
+    said = []
+    if sample.fpc:
+        said.append(
+            f"The study's fpc ({sample.fpc}) is not used by this model: its errors are those of a large population, "
+            "and if anything too large."
+        )
+    if sample.replicate_weights and not cluster:
+        said.append(
+            f"The study's {len(sample.replicate_weights)} replicate weights are not used by this model: its errors are "
+            "those of people drawn one by one, and too small where people of one cluster are alike. A single question "
+            "with --formula uses them; --cluster names the clusters, if they are published."
+        )
+    return said
 
 
 def analyse_survey(data: StrPath, study: Path | None, request: SurveyRequest, command: str = "") -> FitResult:
@@ -132,7 +143,7 @@ def analyse_survey(data: StrPath, study: Path | None, request: SurveyRequest, co
     with collected_remarks() as remarks:
         model = request.of_sample(sample).fit(release)
     lacking = missing.sentence() if missing is not None else ""
-    remarks[:0] = [*([lacking] if lacking else []), *_passed_over(sample)]
+    remarks[:0] = [*([lacking] if lacking else []), *_passed_over(sample, request.cluster)]
     summary = model.summary(request.level)
     account = {
         "model": type(model).__name__,

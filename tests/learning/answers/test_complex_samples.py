@@ -9,7 +9,7 @@ import pytest
 from scipy import linalg, stats
 
 import askance as ask
-from askance.learning.answers.cluster_covariance import ClusterSpread
+from askance.learning.face.cluster_covariance import ClusterSpread
 from askance.releases import Covariate, Header, Question
 from askance.statistics import GroupSums
 

@@ -19,14 +19,12 @@ from askance.engines.local.engine import LocalEngine
 from askance.engines.sources import ArraySource, RecordSource
 from askance.errors import AskanceWarning, InvalidInput
 from askance.learning.answers.compliance import NOT_TESTED, DesignTest, design_lines
-from askance.learning.answers.interval_table import interval_fact, sample_facts, with_intervals
 from askance.learning.answers.replicate_weights import (
     ReplicateMethod,
     Replicates,
     replicated_arrays,
     replicated_release,
 )
-from askance.learning.answers.sampling_design import SampleColumns, SampledUnits, sampled_arrays
 from askance.learning.answers.softmax_fit import SoftmaxFit, fit_softmax
 from askance.learning.answers.softmax_problem import SoftmaxProblem
 from askance.learning.answers.unknown_estimators import (
@@ -42,12 +40,14 @@ from askance.learning.answers.unknown_samples import UnknownSample
 from askance.learning.face.base_learner import check_base_learner, learner_name
 from askance.learning.face.classes import class_array
 from askance.learning.face.hidden_truth import Estimate
+from askance.learning.face.interval_table import interval_fact, sample_facts, with_intervals
 from askance.learning.face.likelihood_results import LikelihoodResults
 from askance.learning.face.linear_classifier import LinearClassifier
 from askance.learning.face.release_records import records_of, refuse_other_channel
 from askance.learning.face.release_regression import RegressionTerms, ReleaseRegression
 from askance.learning.face.requested_ridge import checked_ridge
 from askance.learning.face.sample_weights import checked_weights
+from askance.learning.face.sampling_design import SampleColumns, SampledUnits, sampled_arrays
 from askance.learning.face.scoring import Of, accuracy_from_reports, accuracy_on_truth, asks_for_truth
 from askance.releases.release import Release
 from askance.reports.summary import Summary, summarise

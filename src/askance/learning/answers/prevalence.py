@@ -16,7 +16,6 @@ from askance.engines.sources import ArraySource
 from askance.errors import AskanceWarning, InvalidInput, NotAvailable, Unidentifiable
 from askance.learning.answers.compliance import NOT_TESTED, DesignTest, design_lines
 from askance.learning.answers.indirect_classifier import as_channel
-from askance.learning.answers.interval_table import sample_facts, with_intervals
 from askance.learning.answers.replicate_weights import (
     ReplicateMethod,
     Replicates,
@@ -24,7 +23,6 @@ from askance.learning.answers.replicate_weights import (
     replicated_release,
 )
 from askance.learning.answers.report_shares import report_share, score_interval
-from askance.learning.answers.sampling_design import SampleColumns, SampledUnits, sampled_arrays
 from askance.learning.answers.share_covariance import (
     Influence,
     likelihood_influence,
@@ -43,8 +41,10 @@ from askance.learning.answers.unknown_samples import UnknownSample
 from askance.learning.face.classes import class_array
 from askance.learning.face.estimator import Estimator
 from askance.learning.face.figures import shares_figure
+from askance.learning.face.interval_table import sample_facts, with_intervals
 from askance.learning.face.release_records import NumericColumns, records_of, refuse_other_channel
 from askance.learning.face.sample_weights import checked_weights, unequal_weights
+from askance.learning.face.sampling_design import SampleColumns, SampledUnits, sampled_arrays
 from askance.learning.face.scoring import Of, asks_for_truth
 from askance.releases.reading import open_release
 from askance.releases.release import Release

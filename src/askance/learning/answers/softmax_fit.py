@@ -11,16 +11,17 @@ from askance.engines.base import Engine
 from askance.engines.sources import RecordSource
 from askance.errors import AskanceWarning, InvalidInput
 from askance.learning.answers.base_rate import BaseRate
-from askance.learning.answers.cluster_covariance import ClusterSpread
 from askance.learning.answers.feature_geometry import Geometry
 from askance.learning.answers.information_inverse import inverse_information
 from askance.learning.answers.interval_choice import Profiler, bent
 from askance.learning.answers.maximum_search import SEVERAL_MAXIMA, MaximumSearch
 from askance.learning.answers.penalised_fit import PenaltyKind, StandardisedFit
 from askance.learning.answers.replicate_weights import Replicates
-from askance.learning.answers.sampling_design import SampledUnits
 from askance.learning.answers.softmax_problem import SoftmaxProblem, SoftmaxTask
+from askance.learning.face.cluster_covariance import ClusterSpread
+from askance.learning.face.interval_table import FROZEN, few_clusters, frozen_clusters
 from askance.learning.face.sample_weights import unequal_weights
+from askance.learning.face.sampling_design import SampledUnits
 from askance.solvers.newton import Solution
 from askance.solvers.profile_likelihood import Profile
 from askance.statistics.frequencies import ReportCounts, ReportFrequencies
@@ -29,8 +30,6 @@ from askance.statistics.softmax_score import ScoreSums
 # A fit to a sample starts the fit to large data. Its error, one part in 256 of a parameter's spread, is what Newton's
 # method squares away in two or three steps.
 _SAMPLE_ROWS = 65_536
-_FROZEN = 1e-9  # a variance against that of people drawn one by one: below, it is what rounding left of zero
-_FEW_DEGREES = 4.0  # below, Bell and McCaffrey's own approximation is rough (Pustejovsky & Tipton 2018)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,21 +142,11 @@ class _Fitting:
             else []
         )
         names = self.task.problem.parameter_names
-        frozen = [name for name, effect in zip(names, fit.design_effects, strict=False) if effect < _FROZEN]
-        if frozen:
-            said.append(
-                f"There are not enough clusters for what differs between them: {listed(frozen, 5)} follow from the "
-                "clusters' own means, with nothing left to measure their errors by. They have none."
-            )
-        for note in said:
+        frozen = frozen_clusters(names, fit.design_effects)
+        for note in [*said, *frozen]:
             warnings.warn(note, AskanceWarning, stacklevel=7)
-        few = [name for name, degrees in zip(names, fit.degrees, strict=False) if degrees < _FEW_DEGREES]
-        if few and not frozen:  # intervals are as wide as that asks for: nothing to be warned of
-            said.append(
-                f"Clusters tell little about the errors of {listed(few, 5)} (fewer than {_FEW_DEGREES:g} degrees of "
-                "freedom): intervals are wide, and as good as the clusters are alike in size."
-            )
-        return said
+        # Intervals of few degrees of freedom are as wide as that asks for: nothing to be warned of.
+        return [*said, *(frozen or few_clusters(names, fit.degrees))]
 
     def _solution(self) -> tuple[Solution, PenaltyKind, list[str]]:
         """Parameters of z = (1, x - centre), what penalised them, and what there is to say about it."""
@@ -251,7 +240,7 @@ class _Fitting:
         # As if the same number of people had been drawn one by one, all with the same weight.
         simple = np.diag(information) * (task.reports.weight.sum() / task.reports.rows)
         effects = np.diag(sandwich) / simple if task.sample or task.replicates else np.empty(0)
-        frozen = np.flatnonzero(effects < _FROZEN)
+        frozen = np.flatnonzero(effects < FROZEN)
         sandwich[frozen], sandwich[:, frozen] = np.nan, np.nan
         solution.theta[:, geometry.constant] = 0.0  # a solver leaves rounding there
         return SoftmaxFit(

@@ -10,12 +10,12 @@ from askance.channels.base import LabelChannel
 from askance.engines.base import Engine
 from askance.engines.sources import RecordSource
 from askance.errors import InvalidInput
-from askance.learning.answers.cluster_covariance import ClusterSpread, stratum_meat
 from askance.learning.answers.compliance import designs_of
 from askance.learning.answers.feature_geometry import Geometry
 from askance.learning.answers.replicate_weights import Replicates
-from askance.learning.answers.sampling_design import SampledUnits
+from askance.learning.face.cluster_covariance import ClusterSpread, stratum_meat
 from askance.learning.face.linear_parameters import parameter_names
+from askance.learning.face.sampling_design import SampledUnits
 from askance.solvers.newton import Local
 from askance.solvers.softmax import symmetric
 from askance.statistics.device_noise import DeviceNoise

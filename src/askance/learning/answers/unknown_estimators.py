@@ -9,13 +9,13 @@ from askance.arrays import Floats
 from askance.engines.base import Engine
 from askance.engines.sources import RecordSource
 from askance.errors import InvalidInput
-from askance.learning.answers.interval_table import sample_facts, with_intervals
 from askance.learning.answers.unknown_fit import fit_unknown
 from askance.learning.answers.unknown_numbers import UnknownNumbers, values_of
 from askance.learning.answers.unknown_problem import UnknownProblem
 from askance.learning.answers.unknown_result import UnknownFit
 from askance.learning.answers.unknown_samples import UnknownSample
 from askance.learning.face.classes import class_array
+from askance.learning.face.interval_table import sample_facts, with_intervals
 from askance.learning.face.requested_ridge import checked_ridge
 from askance.reports.summary import Summary, summarise
 from askance.solvers.softmax import posterior, symmetric

@@ -20,7 +20,6 @@ from askance.channels.alphabet import listed
 from askance.engines.base import Engine
 from askance.engines.sources import RecordSource
 from askance.errors import AskanceWarning, InvalidInput, Unidentifiable
-from askance.learning.answers.cluster_covariance import ClusterSpread
 from askance.learning.answers.identifiability import refuse_unidentified
 from askance.learning.answers.information_inverse import inverse_information
 from askance.learning.answers.unknown_notes import border_note, out_of_bounds
@@ -28,6 +27,7 @@ from askance.learning.answers.unknown_objective import JointModel, Penalties, cl
 from askance.learning.answers.unknown_problem import UnknownProblem, counted_model
 from askance.learning.answers.unknown_result import UnknownFit, UnknownTest
 from askance.learning.answers.unknown_samples import UnknownSample
+from askance.learning.face.cluster_covariance import ClusterSpread
 from askance.learning.face.linear_parameters import parameter_names
 from askance.solvers.damped_newton import climb
 from askance.solvers.log_f import LogF

@@ -9,11 +9,11 @@ import numpy as np
 
 from askance.arrays import Floats
 from askance.engines.base import Engine
-from askance.learning.answers.cluster_covariance import ClusterSpread, stratum_meat
 from askance.learning.answers.replicate_weights import Replicates
-from askance.learning.answers.sampling_design import SampledUnits
 from askance.learning.answers.unknown_objective import JointModel, Penalties, objective
 from askance.learning.answers.unknown_problem import counted_model
+from askance.learning.face.cluster_covariance import ClusterSpread, stratum_meat
+from askance.learning.face.sampling_design import SampledUnits
 from askance.solvers.damped_newton import climb
 from askance.statistics.device_noise import DeviceNoise
 from askance.statistics.frequencies import ReportFrequencies

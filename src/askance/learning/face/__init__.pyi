@@ -2,6 +2,8 @@ from askance.learning.face.base_learner import check_base_learner as check_base_
 from askance.learning.face.base_learner import learner_name as learner_name
 from askance.learning.face.classes import class_array as class_array
 from askance.learning.face.classes import class_codes as class_codes
+from askance.learning.face.cluster_covariance import ClusterSpread as ClusterSpread
+from askance.learning.face.cluster_covariance import stratum_meat as stratum_meat
 from askance.learning.face.engine_choice import refuse_engine as refuse_engine
 from askance.learning.face.estimator import Estimator as Estimator
 from askance.learning.face.estimator import without_errors as without_errors
@@ -17,6 +19,12 @@ from askance.learning.face.formula_grammar import checked_formula as checked_for
 from askance.learning.face.hidden_truth import Estimate as Estimate
 from askance.learning.face.hidden_truth import HiddenTruth as HiddenTruth
 from askance.learning.face.hidden_truth import in_words as in_words
+from askance.learning.face.interval_table import FROZEN as FROZEN
+from askance.learning.face.interval_table import few_clusters as few_clusters
+from askance.learning.face.interval_table import frozen_clusters as frozen_clusters
+from askance.learning.face.interval_table import interval_fact as interval_fact
+from askance.learning.face.interval_table import sample_facts as sample_facts
+from askance.learning.face.interval_table import with_intervals as with_intervals
 from askance.learning.face.likelihood_results import LikelihoodResults as LikelihoodResults
 from askance.learning.face.linear_classifier import LinearClassifier as LinearClassifier
 from askance.learning.face.linear_parameters import feature_names as feature_names
@@ -37,6 +45,13 @@ from askance.learning.face.release_regression import ReleaseRegression as Releas
 from askance.learning.face.requested_ridge import checked_ridge as checked_ridge
 from askance.learning.face.sample_weights import checked_weights as checked_weights
 from askance.learning.face.sample_weights import unequal_weights as unequal_weights
+from askance.learning.face.sampling_design import RowUnits as RowUnits
+from askance.learning.face.sampling_design import SampleColumns as SampleColumns
+from askance.learning.face.sampling_design import SampledUnits as SampledUnits
+from askance.learning.face.sampling_design import UnitCounts as UnitCounts
+from askance.learning.face.sampling_design import refuse_cluster_as_covariate as refuse_cluster_as_covariate
+from askance.learning.face.sampling_design import sampled_arrays as sampled_arrays
+from askance.learning.face.sampling_design import units_of_rows as units_of_rows
 from askance.learning.face.saving import ESTIMATORS as ESTIMATORS
 from askance.learning.face.saving import JsonModel as JsonModel
 from askance.learning.face.saving import load_model as load_model

@@ -15,6 +15,7 @@ from scipy.special import logsumexp
 from askance.arrays import Floats, Integers
 from askance.learning.surveys.cumulative_links import Link, OrderedClasses, class_law
 from askance.learning.surveys.hidden_states import HiddenStates
+from askance.learning.surveys.survey_sample import Spread, SurveySample, sums_by_number
 from askance.solvers.newton import Local
 
 _MODE_STEPS = 12  # Newton's, for the place of each group's nodes: they need not be exact
@@ -36,12 +37,15 @@ class AnswerRows:
     known : array, n x classes
         log P(report | class).
     weights : array, n, optional
+    sample : SurveySample, optional
+        Clusters and strata of the rows.
     """
 
     link: Link
     design: Floats
     known: Floats
     weights: Floats | None = None
+    sample: SurveySample | None = None
 
     @property
     def classes(self) -> int:
@@ -56,7 +60,7 @@ class AnswerRows:
         """The likelihood without groups: parameters are coefficients, then cuts; ``more`` is a further covariate."""
         design = self.design if more is None else np.column_stack([self.design, more])
         factor = OrderedClasses(self.link, design[:, None, :], self._every_class, self.classes)
-        return HiddenStates(self.known, [factor], self.weights if weights is None else weights)
+        return HiddenStates(self.known, [factor], self.weights if weights is None else weights, sample=self.sample)
 
     def repeated(self, times: int) -> "AnswerRows":
         """Every row so many times, one after the other, without weights."""
@@ -91,12 +95,15 @@ class GroupedAnswers:
     group : array of int, n
     nodes, log_weights : arrays, groups x nodes
         Where the integrand is looked at, and what each place counts.
+    sample : SurveySample, optional
+        Clusters of the groups.
     """
 
     rows: AnswerRows
     group: Integers
     nodes: Floats
     log_weights: Floats
+    sample: SurveySample | None = None
 
     @classmethod
     def around(cls, rows: AnswerRows, group: Integers, theta: Floats, count: int) -> "GroupedAnswers":
@@ -118,7 +125,8 @@ class GroupedAnswers:
         log_weights = (
             np.log(masses) + 0.5 * places**2 + np.log(width)[:, None] - 0.5 * nodes**2 - 0.5 * np.log(2 * np.pi)
         )
-        return cls(rows, group, nodes, log_weights)
+        sample = None if rows.sample is None else rows.sample.of_groups(group)
+        return cls(rows, group, nodes, log_weights, sample)
 
     def _several_nodes(self) -> list[slice]:
         """Nodes that are looked at in one go: as many as fit into the cache, for calls cost more than few numbers."""
@@ -140,22 +148,31 @@ class GroupedAnswers:
 
     def _sums(self, rows: Floats) -> Floats:
         """Sums over the rows of each group, for every column."""
-        groups, width = len(self.nodes), rows.shape[1]
-        cell = self.group[:, None] * width + np.arange(width)
-        return np.asarray(
-            np.bincount(cell.ravel(), rows.ravel(), groups * width).reshape(groups, width), dtype=np.float64
-        )
+        return sums_by_number(self.group, len(self.nodes), rows)
 
     def __call__(self, theta: Floats) -> Local:
         """Value, gradient and information at some parameters."""
         slopes, size = self.rows.design.shape[1], len(theta)
         if np.any(np.diff(theta[slopes + 1 :]) <= 0):
             return Local(-np.inf, np.zeros(size), np.eye(size))
-        states, total = self._at_nodes(theta)
+        total, mean, second = self._at(theta)
         spread = float(np.exp(theta[slopes]))
-        # Inside, the coefficient of the node is s itself; log s comes by the chain rule.
+        gradient = mean.sum(axis=0)
+        information = mean.T @ mean - second
+        chain = self._chain(theta)
+        information = information * np.outer(chain, chain)
+        information[slopes, slopes] -= gradient[slopes] * spread
+        return Local(float(total.sum()), gradient * chain, information)
+
+    def _at(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
+        """Log-likelihoods and scores of the groups, and the sum of what their second derivatives have beside these.
+
+        Derivatives are by s itself; those by log s come by the chain rule.
+        """
+        slopes, size = self.rows.design.shape[1], len(theta)
+        states, total = self._at_nodes(theta)
         inner = theta.copy()
-        inner[slopes] = spread
+        inner[slopes] = np.exp(theta[slopes])
         mean, second = np.zeros((len(self.nodes), size)), np.zeros((size, size))
         for some in self._several_nodes():
             share = states[:, some]
@@ -166,10 +183,25 @@ class GroupedAnswers:
             weighted = share[:, :, None] * scores
             mean += weighted.sum(axis=1)
             second += weighted.reshape(-1, size).T @ scores.reshape(-1, size) - found.local.information
-        gradient = mean.sum(axis=0)
-        information = mean.T @ mean - second
-        chain = np.ones(size)
-        chain[slopes] = spread
-        information = information * np.outer(chain, chain)
-        information[slopes, slopes] -= gradient[slopes] * spread
-        return Local(float(total.sum()), gradient * chain, information)
+        return total, mean, second
+
+    def _chain(self, theta: Floats) -> Floats:
+        slopes = self.rows.design.shape[1]
+        chain = np.ones(len(theta))
+        chain[slopes] = np.exp(theta[slopes])
+        return chain
+
+    def _scores(self, theta: Floats) -> Floats:
+        return self._at(theta)[1] * self._chain(theta)
+
+    def score_spread(self, theta: Floats, about_mean: bool = False) -> Spread:
+        """The variance of the summed score, by the clusters that groups lie in."""
+        scores = self._scores(theta)
+        if self.sample is None:
+            return Spread(scores.T @ scores, None)
+        return self.sample.spread(scores, about_mean=about_mean)
+
+    def information_of_scores(self, theta: Floats) -> Floats:
+        """The sum of outer products of the groups' scores."""
+        scores = self._scores(theta)
+        return np.asarray(scores.T @ scores)

@@ -3,7 +3,6 @@
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -20,19 +19,19 @@ from askance.learning.face.formula import Formula
 from askance.learning.face.release_records import refuse_other_channel
 from askance.learning.face.sample_weights import checked_weights
 from askance.learning.surveys.answer_likelihood import AnswerRows, GroupedAnswers
+from askance.learning.surveys.answer_terms import GROUP_SPREAD, base_rates, group_codes, log_f_penalty, presented
 from askance.learning.surveys.covariates import Covariates
-from askance.learning.surveys.cumulative_links import Link, checked_link, class_probabilities, curve
+from askance.learning.surveys.cumulative_links import Link, checked_link, class_probabilities
 from askance.learning.surveys.hidden_answers import HiddenAnswer, hidden_answers, notes_on_reports
 from askance.learning.surveys.survey_estimator import SurveyEstimator, opened_profile
 from askance.learning.surveys.survey_fit import SurveyFit, effective_weights, few_people, fit_survey
 from askance.learning.surveys.survey_release import SurveyTable
+from askance.learning.surveys.survey_sample import SurveySample
 from askance.reports.estimator_report import ReportFigure
 from askance.reports.summary import Summary
 from askance.solvers.damped_newton import climb
-from askance.solvers.log_f import LogF
 from askance.solvers.newton import Local
 
-_SPREAD = "standard deviation of groups"
 _STARTS = (0.3, 1.0)  # standard deviations of groups from which the search begins
 _ROUNDS = 4  # of moving the nodes to where the last fit was: two are enough where groups are not large
 _SETTLED = 1e-5  # change of the log-likelihood by moving the nodes once more: nothing
@@ -42,7 +41,6 @@ _BORDER_GRID = (0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.5)  # standard deviations of gro
 # How far from the base rate a parameter has run away: a probability of about 6e-6 for each link, from even odds.
 _FAR: dict[Link, float] = {"logit": 12.0, "probit": 4.4, "cloglog": 12.0}
 _FAR_ROOT = 3.3  # the 99.9% quantile: no interval asks for more
-_EXTREME = 0.02  # shares nearer to 0 or 1 are no start for a search
 
 
 class AnswerRegression(SurveyEstimator):
@@ -104,7 +102,17 @@ class AnswerRegression(SurveyEstimator):
         self.nodes = nodes
         self.intervals = intervals
 
-    def fit(self, X: Any, y: Any, groups: Any = None, *, design: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        groups: Any = None,
+        *,
+        design: Any = None,
+        sample_weight: Any = None,
+        strata: Any = None,
+        cluster: Any = None,
+    ) -> Self:
         """Fit to covariates and reports.
 
         Parameters
@@ -117,12 +125,16 @@ class AnswerRegression(SurveyEstimator):
             The design that each row was asked under, when the channel has several.
         sample_weight : n, optional
             Not together with groups.
+        strata, cluster : n names or numbers, optional
+            The stratum and the primary sampling unit of each person, in which a group must lie: standard errors are
+            then linearised, with CR2 and Bell and McCaffrey's degrees of freedom.
         """
         if self.channel is None:
             raise InvalidInput("no channel", "how the answers were hidden, such as AnswerRegression(Warner(0.8))")
         designs = None if design is None else {"y": design}
         (answer,) = hidden_answers({"y": self.channel}, {"y": y}, None, designs)
-        return self._fit_answer(X, answer, groups, sample_weight)
+        sample = SurveySample.of(len(answer.codes[0]), strata, cluster)
+        return self._fit_answer(X, answer, groups, sample_weight, sample)
 
     def fit_release(
         self,
@@ -132,6 +144,8 @@ class AnswerRegression(SurveyEstimator):
         formula: str | Formula | None = None,
         groups: str | None = None,
         weight: str | None = None,
+        strata: str | None = None,
+        cluster: str | None = None,
         question: str | None = None,
         features: Sequence[str] | None = None,
     ) -> Self:
@@ -143,15 +157,15 @@ class AnswerRegression(SurveyEstimator):
             Read as a whole, by the engine "local".
         formula : str or Formula, optional
             Such as ``"cheated ~ age + C(school)"``.
-        groups, weight : names of columns, optional
-            The group of each person; sample weights.
+        groups, weight, strata, cluster : names of columns, optional
+            The group of each person; sample weights; stratum and primary sampling unit.
         question : str, optional
             Which question, if the release has several and no formula names one.
         features : names of numeric columns, optional
             Instead of a formula.
         """
         refuse_engine(engine, "a regression with links or groups")
-        table = SurveyTable.of(release, formula, features or (), weight)
+        table = SurveyTable.of(release, formula, features or (), weight, strata, cluster)
         left = None if table.formula is None else table.formula.left
         name = table.release.header.question_about(question, left).name
         channels, designs = table.hidden([name])
@@ -159,27 +173,30 @@ class AnswerRegression(SurveyEstimator):
         refuse_other_channel(None if isinstance(given, Mapping) else given, channels[name])
         (answer,) = hidden_answers(channels, table.table, None, designs)
         members = None if groups is None else np.array(table.column(groups).to_pylist(), dtype=object)
-        return self._fit_answer(table.features, answer, members, table.weights)
+        return self._fit_answer(table.features, answer, members, table.weights, table.sample)
 
-    def _fit_answer(self, X: Any, answer: HiddenAnswer, groups: Any, sample_weight: Any) -> Self:
+    def _fit_answer(
+        self, X: Any, answer: HiddenAnswer, groups: Any, sample_weight: Any, sample: SurveySample | None
+    ) -> Self:
         link = checked_link(self.link)
         rows = len(answer.codes[0])
         covariates = Covariates.of(X, rows=rows)
         weights = checked_weights(sample_weight, np.empty((rows, 0)))
-        members = None if groups is None else _group_codes(groups, rows)
+        members = None if groups is None else group_codes(groups, rows)
         if members is not None and weights is not None:
             raise InvalidInput(
                 "sample weights together with groups", "one of them", "A weight of a person says nothing of its group."
             )
         if isinstance(self.nodes, bool) or not isinstance(self.nodes, int) or not 3 <= self.nodes <= 101:
             raise InvalidInput(f"nodes={self.nodes!r}", "a whole number from 3 to 101")
-        model = AnswerRows(link, covariates.design[:, 1:], answer.log_likelihood, effective_weights(weights))
-        start = _start(link, answer, covariates.width - 1)
+        heft = effective_weights(weights)
+        model = AnswerRows(link, covariates.design[:, 1:], answer.log_likelihood, heft, sample)
+        start, likelihood = base_rates(link, answer, covariates.width - 1), model.likelihood()
         plain = fit_survey(
-            model.likelihood(),
+            likelihood,
             [start],
-            _penalty(start, covariates.width - 1),
-            weighted=weights is not None,
+            log_f_penalty(start, covariates.width - 1),
+            scored=likelihood if weights is not None or sample is not None else None,
             far=_FAR[link],
         )
         self.link_, self.guarantee_, self.classes_ = link, answer.guarantee, class_array(answer.classes)
@@ -189,17 +206,19 @@ class AnswerRegression(SurveyEstimator):
         self.n_groups_: int | None = None
         self.spread_curve_: Floats | None = None
         few = few_people(rows, covariates.width + len(answer.classes) - 2, weights)
-        notes = [*notes_on_reports([answer], weights), *covariates.notes, *few]
+        notes = [*notes_on_reports([answer], weights, sample), *covariates.notes, *few]
         fit = plain
         if members is not None:
             fit, more = self._fit_groups(model, members, plain, covariates.width - 1)
             notes += more
         grouped = fit is not plain
-        names, back = _presented(covariates, answer.classes, grouped)
+        names, back = presented(covariates, answer.classes, grouped)
         # The spread of groups is near its border where they are few or alike, and its logarithm far from normal: over
         # 175 sets (100 groups of 20) Wald intervals missed 3% on one side and none on the other, profiles 3% and 4%.
         spread = [len(names) - 1] if grouped else []
-        self._keep_parameters(fit, names, back, range(len(names)), self.intervals, never_wald=spread)
+        notes += self._keep_parameters(
+            fit, names, back, range(len(names)), self.intervals, never_wald=spread, sample=sample, weights=heft
+        )
         if grouped:
             self._keep_spread()
         self.notes_ = (*notes, *fit.notes)
@@ -241,7 +260,9 @@ class AnswerRegression(SurveyEstimator):
 
         def fitted(start: Floats) -> SurveyFit:
             likelihood = GroupedAnswers.around(model, group, start, self.nodes)
-            return fit_survey(likelihood, [start], _penalty(np.delete(start, slopes), slopes, spread_at=slopes))
+            scored = None if model.sample is None else likelihood
+            penalty = log_f_penalty(np.delete(start, slopes), slopes, spread_at=slopes)
+            return fit_survey(likelihood, [start], penalty, scored=scored)
 
         found = fitted(theta)
         for _ in range(_ROUNDS):
@@ -275,7 +296,7 @@ class AnswerRegression(SurveyEstimator):
 
     def _keep_spread(self) -> None:
         """Keep the standard deviation of groups itself; its interval is made of that of its logarithm."""
-        place = self.parameter_names_.index(_SPREAD)
+        place = self.parameter_names_.index(GROUP_SPREAD)
         self.group_spread_ = float(np.exp(self.parameters_[place]))
 
     def predict_proba(self, X: Any) -> Floats:
@@ -287,7 +308,7 @@ class AnswerRegression(SurveyEstimator):
             raise InvalidInput(
                 f"covariates of shape {rows.shape}", f"{width} columns, {', '.join(self.feature_names_)}"
             )
-        kept = [place for place, name in enumerate(self.parameter_names_) if name != _SPREAD]
+        kept = [place for place, name in enumerate(self.parameter_names_) if name != GROUP_SPREAD]
         numbers = self.parameters_[kept]
         two = len(self.classes_) == 2
         slopes, cuts = (numbers[1:], -numbers[:1]) if two else (numbers[:width], numbers[width:])
@@ -315,8 +336,8 @@ class AnswerRegression(SurveyEstimator):
     def _with_spread(self, table: Summary, level: float) -> Summary:
         values, names = table.values.copy(), table.names
         spread = float(self.group_spread_ or 0.0)
-        if _SPREAD not in names:
-            names = (*names, _SPREAD)
+        if GROUP_SPREAD not in names:
+            names = (*names, GROUP_SPREAD)
             # One-sided: the other end is the border.
             spreads, losses = np.asarray(self.spread_curve_).T
             roots = np.maximum.accumulate(losses)
@@ -324,9 +345,10 @@ class AnswerRegression(SurveyEstimator):
             upper = float(np.interp(wanted, roots, spreads)) if roots[-1] > wanted else math.inf
             values = np.vstack([values, [0.0, np.nan, np.nan, self.group_p_value_, 0.0, upper]])
         else:
-            row = names.index(_SPREAD)
-            if _SPREAD in self.profiles_:
-                low, high = opened_profile(self.profiles_[_SPREAD]).interval(level)
+            row = names.index(GROUP_SPREAD)
+            if GROUP_SPREAD in self.profiles_:
+                df = self.degrees_[row] if self.degrees_ else math.inf
+                low, high = opened_profile(self.profiles_[GROUP_SPREAD]).interval(level, df)
             else:
                 low, high = values[row, 4:6]
             p = float(self.group_p_value_ or 0.0)
@@ -338,57 +360,3 @@ class AnswerRegression(SurveyEstimator):
         """Return the figure of the coefficients with their intervals."""
         unit = {"logit": "change in log-odds", "probit": "change in probits", "cloglog": "change in log-hazard"}
         return (intervals_figure(self.summary(), unit[self.link_]),)
-
-
-def _group_codes(groups: Any, rows: int) -> Integers:
-    column = np.asarray(groups, dtype=object)
-    if column.shape != (rows,):
-        raise InvalidInput(f"groups of shape {column.shape} for {rows} reports", "the group of each person")
-    missing = [row for row, value in enumerate(column) if value is None or value != value]
-    if missing:
-        raise InvalidInput(
-            f"{len(missing)} people without a group (first in row {missing[0]})", "the group of each person"
-        )
-    known: dict[Any, int] = {}
-    return np.array([known.setdefault(value, len(known)) for value in column], dtype=np.int64)
-
-
-def _start(link: Link, answer: HiddenAnswer, slopes: int) -> Floats:
-    """No effects, and cuts where the unbiased shares have them."""
-    shares = np.clip(answer.unbiased.mean(axis=0), _EXTREME, None)
-    above = 1 - np.cumsum(shares / shares.sum())[:-1]
-    grid = np.linspace(-6, 6, 2401)
-    cuts = -np.interp(above, curve(link, grid).below, grid)
-    return np.concatenate([np.zeros(slopes), cuts])
-
-
-def _penalty(start: Floats, slopes: int, spread_at: int | None = None) -> LogF:
-    """Pull slopes to zero and cuts to the shares; the spread of groups is left alone, being no logit."""
-    centre, scale = start.copy(), np.concatenate([np.ones(slopes), np.full(len(start) - slopes, 0.5)])
-    centre[:slopes] = 0.0
-    if spread_at is not None:
-        centre, scale = np.insert(centre, spread_at, 0.0), np.insert(scale, spread_at, 0.0)
-    return LogF(centre[None, :], scale)
-
-
-def _presented(covariates: Covariates, classes: tuple[Any, ...], grouped: bool) -> tuple[tuple[str, ...], Floats]:
-    """Names of the parameters as people read them, and the matrix that makes them of the solver's."""
-    slopes, own = covariates.width - 1, covariates.back
-    size = slopes + grouped + len(classes) - 1
-    spread, cuts = slopes, list(range(slopes + grouped, size))
-    rows = []
-    names: list[str] = []
-    of_slopes = np.zeros((slopes, size))
-    of_slopes[:, :slopes] = own[1:, 1:]
-    of_cuts = np.zeros((len(cuts), size))
-    of_cuts[:, :slopes] = -own[0, 1:]
-    of_cuts[np.arange(len(cuts)), cuts] = 1.0
-    if len(classes) == 2:
-        rows, names = [-of_cuts, of_slopes], ["Intercept", *covariates.names[1:]]
-    else:
-        rows = [of_slopes, of_cuts]
-        names = [*covariates.names[1:], *(f"{a} | {b}" for a, b in pairwise(classes))]
-    if grouped:
-        rows.append(np.eye(size)[[spread]])
-        names.append(_SPREAD)
-    return tuple(names), np.vstack(rows)

@@ -15,6 +15,7 @@ from scipy.special import gammaincc
 from askance.arrays import Floats
 from askance.learning.surveys.hidden_states import Factor, HiddenStates
 from askance.learning.surveys.survey_fit import SurveyFit, smallest_eigenvalue
+from askance.learning.surveys.survey_sample import Spread, SurveySample
 from askance.solvers.newton import Local, Solution, maximise
 
 _SINGULAR = 1e-9  # relative eigenvalue of an information matrix that is rounding alone
@@ -46,22 +47,29 @@ class CorrectedScore:
 
 
 class CorrectedFit(NamedTuple):
-    """Estimates with a sandwich covariance, and how much each row moves them."""
+    """Estimates with a sandwich covariance, how much each row moves them, and degrees of freedom if there are clusters.
+
+    ``plain`` is the covariance of people drawn one by one.
+    """
 
     theta: Floats
     covariance: Floats
     influence: Floats
     solution: Solution
+    plain: Floats
+    spread: Spread | None = None
 
 
-def corrected_fit(score: CorrectedScore, start: Floats) -> CorrectedFit | None:
+def corrected_fit(score: CorrectedScore, start: Floats, sample: SurveySample | None = None) -> CorrectedFit | None:
     """Solve the corrected score from a start; None where it has no solution near by."""
     found = maximise(score, start, diverges=lambda theta, _: bool(np.abs(theta).max() > _LOST))
     information = score(found.theta).information
     if not found.converged or smallest_eigenvalue(information) <= _SINGULAR:
         return None
     influence: Floats = np.asarray(np.linalg.solve(information, score.scores(found.theta).T).T, dtype=np.float64)
-    return CorrectedFit(found.theta, np.asarray(influence.T @ influence), influence, found)
+    plain = np.asarray(influence.T @ influence)
+    spread = None if sample is None else sample.spread(influence)
+    return CorrectedFit(found.theta, plain if spread is None else spread.meat, influence, found, plain, spread)
 
 
 def disagreement(fit: SurveyFit, likelihood: HiddenStates, corrected: CorrectedFit, places: list[int]) -> float:
@@ -71,7 +79,8 @@ def disagreement(fit: SurveyFit, likelihood: HiddenStates, corrected: CorrectedF
     influence = np.linalg.lstsq(fit.objective(fit.theta).information, scores.T, rcond=None)[0].T
     apart = fit.theta[places] - corrected.theta[places]
     between = influence[:, places] - corrected.influence[:, places]
-    spread = between.T @ between
+    sample = likelihood.sample
+    spread = between.T @ between if sample is None else sample.plain_covariance(between)
     own = np.diag(corrected.covariance)[places]
     if smallest_eigenvalue(spread) <= _SINGULAR or (np.diag(spread) <= _SINGULAR * own).any():
         return 1.0  # the two are the same estimate, as they are without noise

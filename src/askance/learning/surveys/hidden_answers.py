@@ -13,6 +13,7 @@ from askance.channels.base import LabelChannel
 from askance.channels.guarantee import Guarantee
 from askance.channels.labels.design_per_row import DesignPerRow
 from askance.errors import InvalidInput
+from askance.learning.surveys.survey_sample import SurveySample
 from askance.releases.header import whole_person
 
 _IMPOSSIBLE = 4.0  # standard errors below zero: by chance once in 30,000 data sets
@@ -57,6 +58,14 @@ class HiddenAnswer:
             counts = np.bincount(codes, minlength=channel.matrix.shape[0]) + 0.5  # none is impossible
             parts.append(channel.unbiasing_matrix(counts / counts.sum()).T[codes])
         return np.asarray(np.mean(parts, axis=0))
+
+    def unbiased_shares(self, weights: Floats | None, sample: SurveySample | None = None) -> tuple[Floats, Floats]:
+        """The unbiased share of each class with its standard error, by how people came into the sample."""
+        heft = np.ones(len(self.unbiased)) if weights is None else weights
+        share = heft @ self.unbiased / heft.sum()
+        influence = heft[:, None] * (self.unbiased - share) / heft.sum()
+        spread = influence.T @ influence if sample is None else sample.plain_covariance(influence)
+        return share, np.sqrt(np.maximum(np.diag(spread), 0.0))
 
     @property
     def guarantee(self) -> Guarantee:
@@ -113,13 +122,14 @@ def hidden_answers(
     return found
 
 
-def notes_on_reports(answers: Sequence[HiddenAnswer], weights: Floats | None) -> list[str]:
+def notes_on_reports(
+    answers: Sequence[HiddenAnswer], weights: Floats | None, sample: SurveySample | None = None
+) -> list[str]:
     """Say which reports the channels can hardly give, whatever the truth is."""
     notes = []
     for answer in answers:
         heft = np.ones(len(answer.unbiased)) if weights is None else weights
-        share = heft @ answer.unbiased / heft.sum()
-        error = np.sqrt(((heft[:, None] * (answer.unbiased - share)) ** 2).sum(axis=0)) / heft.sum()
+        share, error = answer.unbiased_shares(weights, sample)
         # Few reports of a kind also look more alike than they are: what errors would be at the border counts, too.
         error = np.maximum(error, _error_at_border(answer, share, heft))
         if np.any(share < -_IMPOSSIBLE * error - _ROUNDING):

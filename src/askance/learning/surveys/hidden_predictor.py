@@ -32,6 +32,7 @@ from askance.learning.surveys.predictor_model import PredictorModel
 from askance.learning.surveys.survey_estimator import SurveyEstimator
 from askance.learning.surveys.survey_fit import effective_weights, few_people, fit_survey
 from askance.learning.surveys.survey_release import SurveyTable
+from askance.learning.surveys.survey_sample import SurveySample
 from askance.releases.reading import open_release
 from askance.releases.release import Release
 from askance.reports.estimator_report import ReportFigure
@@ -121,7 +122,17 @@ class HiddenPredictor(SurveyEstimator):
         self.explained = explained
         self.intervals = intervals
 
-    def fit(self, X: Any, y: Any, reports: Any = None, *, sample_weight: Any = None, design: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        reports: Any = None,
+        *,
+        sample_weight: Any = None,
+        design: Any = None,
+        strata: Any = None,
+        cluster: Any = None,
+    ) -> Self:
         """Fit to covariates, outcomes and reports.
 
         Parameters
@@ -134,11 +145,15 @@ class HiddenPredictor(SurveyEstimator):
             A column of reports for each channel.
         sample_weight : n, optional
         design : mapping from a column of reports to the design of each of its rows, optional
+        strata, cluster : n names or numbers, optional
+            The stratum and the primary sampling unit of each person: standard errors are then linearised, with CR2 and
+            Bell and McCaffrey's degrees of freedom for clusters.
         """
         if reports is None:
             raise InvalidInput("no reports", "reports= a data frame or mapping with a column for each channel")
         answers = hidden_answers(self.channels, reports, self.same, design)
-        return self._fit_answers(X, y, answers, sample_weight)
+        sample = SurveySample.of(len(answers[0].codes[0]), strata, cluster)
+        return self._fit_answers(X, y, answers, sample_weight, sample)
 
     def fit_release(
         self,
@@ -150,6 +165,8 @@ class HiddenPredictor(SurveyEstimator):
         hidden: Sequence[str] | None = None,
         features: Sequence[str] | None = None,
         weight: str | None = None,
+        strata: str | None = None,
+        cluster: str | None = None,
     ) -> Self:
         """Fit to a release that has the outcome and the covariates as columns, and questions about hidden answers.
 
@@ -163,7 +180,8 @@ class HiddenPredictor(SurveyEstimator):
         hidden : names of questions
         features : names of numeric columns
             These three instead of a formula.
-        weight : name of a column of sample weights, optional
+        weight, strata, cluster : names of columns, optional
+            Sample weights; the stratum and the primary sampling unit of each person.
         """
         refuse_engine(engine, "a hidden predictor")
         release = open_release(release, Release)  # another kind is refused before what it lacks
@@ -178,7 +196,7 @@ class HiddenPredictor(SurveyEstimator):
             )
         else:
             open_part = None
-        table = SurveyTable.of(release, open_part, features or (), weight)
+        table = SurveyTable.of(release, open_part, features or (), weight, strata, cluster)
         same = self.same or {}
         columns = [name for answer in hidden for name in same.get(answer, [answer])]
         channels, designs = table.hidden(columns)
@@ -187,9 +205,11 @@ class HiddenPredictor(SurveyEstimator):
         grouped = {answer: same[answer] for answer in hidden if answer in same}
         answers = hidden_answers(channels, table.table, grouped, designs)
         values = np.array(table.column(outcome).to_pylist(), dtype=object)
-        return self._fit_answers(table.features, values, answers, table.weights)
+        return self._fit_answers(table.features, values, answers, table.weights, table.sample)
 
-    def _fit_answers(self, X: Any, y: Any, answers: list[HiddenAnswer], sample_weight: Any) -> Self:
+    def _fit_answers(
+        self, X: Any, y: Any, answers: list[HiddenAnswer], sample_weight: Any, sample: SurveySample | None
+    ) -> Self:
         rows = len(answers[0].codes[0])
         covariates = Covariates.of(X, rows=rows)
         outcome = Outcome.of(self.family, y, self.order)
@@ -204,13 +224,13 @@ class HiddenPredictor(SurveyEstimator):
                 "Choose fewer, or merge classes.",
             )
         for answer in answers:
-            _refuse_nearly_constant(answer, weights)
+            _refuse_nearly_constant(answer, weights, sample)
         model = PredictorModel(answers, states, covariates, outcome, self.explained)
         notes = [
             *few_people(rows, len(model.names), weights),
-            *notes_on_reports(answers, weights),
+            *notes_on_reports(answers, weights, sample),
             *covariates.notes,
-            *self._fit_model(model, effective_weights(weights)),
+            *self._fit_model(model, effective_weights(weights), sample),
         ]
         self.family_, self.n_reports_, self.shown_ = outcome.family, rows, model.shown
         self.guarantee_ = guarantee_of(answers)
@@ -223,12 +243,13 @@ class HiddenPredictor(SurveyEstimator):
             warnings.warn(note, AskanceWarning, stacklevel=4)
         return self
 
-    def _fit_model(self, model: PredictorModel, weights: Floats | None) -> list[str]:
+    def _fit_model(self, model: PredictorModel, weights: Floats | None, sample: SurveySample | None) -> list[str]:
         """Fit by likelihood, by corrected scores, or by the latter where both disagree; return notes."""
         if self.method not in ("auto", "likelihood", "moments"):
             raise InvalidInput(f"method={self.method!r}", "'auto', 'likelihood' or 'moments'")
-        likelihood = model.likelihood(weights)
-        fit = fit_survey(likelihood, model.starts(), model.penalty(), weighted=weights is not None)
+        likelihood = model.likelihood(weights, sample)
+        scored = likelihood if weights is not None or sample is not None else None
+        fit = fit_survey(likelihood, model.starts(), model.penalty(), scored=scored)
         if model.outcome.family == "linear" and fit.theta[model.shown - 1] < LEAST_LOG_SPREAD + 1:
             raise InvalidInput(
                 "an outcome that is told without error, so that its spread around a line is zero",
@@ -236,7 +257,7 @@ class HiddenPredictor(SurveyEstimator):
                 "Two values are for family='logistic', a few in an order for 'ordered'.",
             )
         score = CorrectedScore(model.outcome_factor, joint_unbiased(model.answers), weights)
-        corrected = corrected_fit(score, fit.theta[: model.shown])
+        corrected = corrected_fit(score, fit.theta[: model.shown], sample)
         notes, by_moments = list(fit.notes), self.method == "moments"
         if corrected is None and by_moments:
             raise InvalidInput(
@@ -247,7 +268,9 @@ class HiddenPredictor(SurveyEstimator):
         if corrected is not None and not fit.penalised:
             p = disagreement(fit, likelihood, corrected, model.hidden_places)
             self.agreement_p_value_ = p
-            own, other = (np.diag(one.covariance)[model.hidden_places] for one in (fit, corrected))
+            # The likelihood is the more precise of people drawn one by one, whoever was drawn with whom.
+            plain = fit.sandwich(model.likelihood(weights)) if weights is not None else fit.bread
+            own, other = (np.diag(one)[model.hidden_places] for one in (plain, corrected.plain))
             if not by_moments and (p < _DISAGREE or not (other >= _LESS_VARIANCE * own).all()):
                 by_moments = self.method == "auto"
                 instead = "Corrected scores are reported." if by_moments else "Corrected scores: method='moments'."
@@ -262,20 +285,35 @@ class HiddenPredictor(SurveyEstimator):
                 )
         shown, names = model.shown, model.names
         if by_moments and corrected is not None:
-            self._keep_corrected(corrected, names[:shown], model.back[:shown, :shown], model.shift[:shown])
+            said = self._keep_corrected(
+                corrected, names[:shown], model.back[:shown, :shown], model.shift[:shown], sample
+            )
             self.log_likelihood_ = float("nan")
-            return [note for note in notes if note not in fit.notes]
+            return [*(note for note in notes if note not in fit.notes), *said]
         self.method_ = "likelihood"
-        self._keep_parameters(fit, names, model.back, list(range(shown)), self.intervals, model.shift)
-        return notes
+        said = self._keep_parameters(
+            fit,
+            names,
+            model.back,
+            list(range(shown)),
+            self.intervals,
+            model.shift,
+            sample=sample,
+            weights=weights,
+        )
+        return [*notes, *said]
 
-    def _keep_corrected(self, fit: CorrectedFit, names: tuple[str, ...], back: Floats, shift: Floats) -> None:
+    def _keep_corrected(
+        self, fit: CorrectedFit, names: tuple[str, ...], back: Floats, shift: Floats, sample: SurveySample | None
+    ) -> list[str]:
         if self.intervals not in ("auto", "wald"):
             raise InvalidInput(f"intervals={self.intervals!r} with corrected scores", "'auto' or 'wald'")
         self.method_, self.profiles_, self.penalised_ = "moments", {}, False
         self.parameters_, self.parameter_names_ = back @ fit.theta + shift, names
         self.covariance_ = back @ fit.covariance @ back.T
         self.converged_, self.n_iter_ = True, int(fit.solution.iterations)
+        degrees = () if fit.spread is None else fit.spread.degrees(back)
+        return self._keep_sample(sample, degrees, np.diag(back @ fit.plain @ back.T), None, names)
 
     def summary(self, level: float = 0.95) -> Summary:
         """Return the outcome's coefficients as a table; shares of the hidden answers are among the facts."""
@@ -294,12 +332,9 @@ class HiddenPredictor(SurveyEstimator):
         return (intervals_figure(self.summary(), _UNITS[self.family_]),)
 
 
-def _refuse_nearly_constant(answer: HiddenAnswer, weights: Floats | None) -> None:
+def _refuse_nearly_constant(answer: HiddenAnswer, weights: Floats | None, sample: SurveySample | None) -> None:
     """Refuse a hidden answer of which a class is too rare to be told from chance: it can predict nothing."""
-    rows = answer.unbiased
-    heft = np.ones(len(rows)) if weights is None else weights
-    share = heft @ rows / heft.sum()
-    error = np.sqrt(((heft[:, None] * (rows - share)) ** 2).sum(axis=0)) / heft.sum()
+    share, error = answer.unbiased_shares(weights, sample)
     rare = share < error
     if rare.any():
         k = int(rare.argmax())

@@ -21,6 +21,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from askance.arrays import Floats
+from askance.learning.surveys.survey_sample import Spread, SurveySample
 from askance.solvers.newton import Local
 
 
@@ -67,12 +68,15 @@ class HiddenStates:
     weights : array, n, optional
     squares : array, n, optional
         Sums of squared weights, where a row stands for several people; the squares of the weights otherwise.
+    sample : SurveySample, optional
+        Clusters and strata of the rows.
     """
 
     known: Floats
     factors: Sequence[Factor]
     weights: Floats | None = None
     squares: Floats | None = None
+    sample: SurveySample | None = None
 
     @cached_property
     def blocks(self) -> list[slice]:
@@ -111,12 +115,17 @@ class HiddenStates:
         likelihood = float(weights @ (top + np.log(total))[:, 0])
         return RowsLocal(Local(likelihood, weights @ mean, information), mean, states)
 
-    def spread_of_scores(self, theta: Floats) -> Floats:
-        """The sum of squared scores, each times its squared weight: what a sandwich has in the middle."""
+    def score_spread(self, theta: Floats, about_mean: bool = False) -> Spread:
+        """The variance of the summed score: what a sandwich has in the middle.
+
+        Of people drawn one by one, the sum of squared scores, each times its squared weight.
+        """
+        if self.sample is not None:
+            return self.sample.spread(self.rows(theta).scores, self.weights, self.squares, about_mean)
         squares = self.squares
         if squares is None:
             squares = np.ones(len(self.known)) if self.weights is None else self.weights**2
-        return self._squared_scores(theta, squares)
+        return Spread(self._squared_scores(theta, squares), None)
 
     def information_of_scores(self, theta: Floats) -> Floats:
         """The same with each weight itself: what the information is in the mean, positive at all parameters."""

@@ -7,7 +7,6 @@ from itertools import combinations as pairs_of
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import gammaincc
 from sklearn.utils.validation import check_is_fitted
 
 from askance.arrays import Floats
@@ -15,6 +14,7 @@ from askance.engines.base import Engine
 from askance.errors import AskanceWarning, InvalidInput, Unidentifiable
 from askance.learning.face.engine_choice import refuse_engine
 from askance.learning.face.figures import shares_figure
+from askance.learning.face.interval_table import with_intervals
 from askance.learning.face.release_records import refuse_other_channel
 from askance.learning.face.sample_weights import checked_weights
 from askance.learning.surveys.hidden_answers import (
@@ -23,13 +23,14 @@ from askance.learning.surveys.hidden_answers import (
     guarantee_of,
     hidden_answers,
     joint_log_likelihood,
-    joint_unbiased,
     notes_on_reports,
 )
+from askance.learning.surveys.joint_spread import fit_of_patterns, likelihood_spread, moment_spread
 from askance.learning.surveys.pair_association import Patterns, association, correlation
 from askance.learning.surveys.survey_estimator import SurveyEstimator, kept_profile, opened_profile
 from askance.learning.surveys.survey_fit import few_people
 from askance.learning.surveys.survey_release import SurveyTable
+from askance.learning.surveys.survey_sample import SurveySample
 from askance.reports.estimator_report import ReportFigure
 from askance.reports.summary import Summary, summarise
 
@@ -37,7 +38,6 @@ _BORDER = 1e-9  # a proportion below is at the border: the solver ends there wit
 _OUTSIDE = -1e-12  # unbiased proportions below are negative beyond rounding
 _MOST_SHOWN = 32  # cells of a table that people read; larger ones are in proportions_
 _UNLIKELY = 0.01  # p-values of the fit below are said in a note
-_FEW_EXPECTED = 5  # expected patterns below make a chi-square law of their test doubtful
 
 
 class JointTable(SurveyEstimator):
@@ -88,7 +88,16 @@ class JointTable(SurveyEstimator):
         self.channels = channels
         self.same = same
 
-    def fit(self, reports: Any, y: Any = None, *, sample_weight: Any = None, design: Any = None) -> Self:
+    def fit(
+        self,
+        reports: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        design: Any = None,
+        strata: Any = None,
+        cluster: Any = None,
+    ) -> Self:
         """Fit to reports; ``y`` is ignored and there for scikit-learn only.
 
         Parameters
@@ -97,8 +106,12 @@ class JointTable(SurveyEstimator):
             A column of reports for each channel.
         sample_weight : n, optional
         design : mapping from a column to the design of each of its rows, optional
+        strata, cluster : n names or numbers, optional
+            The stratum and the primary sampling unit of each person: standard errors are then linearised, with CR2 and
+            Bell and McCaffrey's degrees of freedom for clusters.
         """
-        return self._fit_answers(hidden_answers(self.channels, reports, self.same, design), sample_weight)
+        answers = hidden_answers(self.channels, reports, self.same, design)
+        return self._fit_answers(answers, sample_weight, SurveySample.of(len(answers[0].codes[0]), strata, cluster))
 
     def fit_release(
         self,
@@ -107,6 +120,8 @@ class JointTable(SurveyEstimator):
         *,
         questions: Sequence[str] | None = None,
         weight: str | None = None,
+        strata: str | None = None,
+        cluster: str | None = None,
     ) -> Self:
         """Fit to a release with several questions, which knows its own channels.
 
@@ -116,17 +131,18 @@ class JointTable(SurveyEstimator):
             It is read whole; no other engine than "local" does.
         questions : names, optional
             Which questions; all with choices if not given.
-        weight : name of a column, optional
-            The weight of each person.
+        weight, strata, cluster : names of columns, optional
+            The weight, the stratum and the primary sampling unit of each person.
         """
         refuse_engine(engine, "a joint table")
-        table = SurveyTable.of(release, None, (), weight)
+        table = SurveyTable.of(release, None, (), weight, strata, cluster)
         channels, designs = table.hidden(questions)
         for name, channel in (self.channels or {}).items():
             refuse_other_channel(channel, channels.get(name, channel))
-        return self._fit_answers(hidden_answers(channels, table.table, self.same, designs), table.weights)
+        answers = hidden_answers(channels, table.table, self.same, designs)
+        return self._fit_answers(answers, table.weights, table.sample)
 
-    def _fit_answers(self, answers: list[HiddenAnswer], sample_weight: Any) -> Self:
+    def _fit_answers(self, answers: list[HiddenAnswer], sample_weight: Any, sample: SurveySample | None) -> Self:
         rows = len(answers[0].codes[0])
         weights = checked_weights(sample_weight, np.empty((rows, 0)))
         if len(answers) == 1 and len(answers[0].codes) == 1:
@@ -135,13 +151,16 @@ class JointTable(SurveyEstimator):
                 "reports about several answers, or several about one",
                 "One report about one answer is for Prevalence.",
             )
-        patterns = Patterns.of(joint_log_likelihood(answers), weights)
+        patterns_of_rows = joint_log_likelihood(answers)
+        patterns = Patterns.of(patterns_of_rows, weights)
         self._refuse_unidentified(answers, patterns)
         shape = tuple(len(answer.classes) for answer in answers)
         found = patterns.proportions()
-        unbiased, spread = _moments(answers, weights)
+        by_unit = patterns if sample is None else Patterns.of(patterns_of_rows, weights, sample)
+        moments = moment_spread(answers, weights, sample)
         inside = float(found.min()) > _BORDER
-        self.covariance_ = _likelihood_covariance(patterns, found, weights) if inside else spread
+        errors = likelihood_spread(by_unit, found, weights is not None) if inside else moments
+        self.covariance_, unbiased = errors.covariance, moments.mean
         self.proportions_, self.unbiased_ = found.reshape(shape), unbiased.reshape(shape)
         self.answers_ = tuple(answer.name for answer in answers)
         self.answer_classes_ = tuple(np.array(answer.classes) for answer in answers)
@@ -152,15 +171,18 @@ class JointTable(SurveyEstimator):
         )
         self.guarantee_ = guarantee_of(answers)
         self.n_reports_, self.reports_each_ = rows, sum(len(answer.codes) for answer in answers)
+        margins = np.vstack([self._margin(number)[1] for number in range(len(answers))])
+        self.margin_degrees_ = errors.degrees(margins)
+        few = few_people(rows, len(found) - 1, weights)
+        few += self._keep_sample(sample, errors.degrees(np.eye(len(found))), errors.simple, None, self.parameter_names_)
         self.log_likelihood_ = patterns.value(found)
         self.margins_ = {answer.name: self._margin(number)[0] for number, answer in enumerate(answers)}
         self.associations_ = {
-            f"{answers[a].name} x {answers[b].name}": self._association(answers, a, b, weights)
+            f"{answers[a].name} x {answers[b].name}": self._association(answers, a, b, weights, sample)
             for a, b in pairs_of(range(len(answers)), 2)
         }
-        self.fit_p_value_ = _fit_of_patterns(answers, found, weights)
-        few = few_people(rows, len(found) - 1, weights)
-        self.notes_ = (*notes_on_reports(answers, weights), *few, *self._notes(unbiased))
+        self.fit_p_value_ = fit_of_patterns(answers, found, weights, sample)
+        self.notes_ = (*notes_on_reports(answers, weights, sample), *few, *self._notes(unbiased))
         for note in self.notes_:
             warnings.warn(note, AskanceWarning, stacklevel=4)
         return self
@@ -189,14 +211,17 @@ class JointTable(SurveyEstimator):
         sums = (states == np.arange(self.proportions_.shape[number])[:, None]).astype(float)
         return sums @ self.proportions_.ravel(), sums
 
-    def _association(self, answers: list[HiddenAnswer], a: int, b: int, weights: Floats | None) -> dict[str, Any]:
-        measured = association(answers[a], answers[b], weights)
+    def _association(
+        self, answers: list[HiddenAnswer], a: int, b: int, weights: Floats | None, sample: SurveySample | None
+    ) -> dict[str, Any]:
+        measured = association(answers[a], answers[b], weights, sample)
         kept: dict[str, Any] = {
             "p_value": measured.p_value,
             "pairs": [list(map(str, pair)) for pair in measured.pairs],
             "log_odds_ratios": measured.estimates,
             "errors": measured.errors,
             "profiles": [kept_profile(curve) for curve in measured.odds],
+            "degrees": list(measured.degrees),
         }
         if len(answers[a].classes) == len(answers[b].classes) == 2:
             others = tuple(axis for axis in range(self.proportions_.ndim) if axis not in (a, b))
@@ -205,6 +230,7 @@ class JointTable(SurveyEstimator):
             states = np.indices(self.proportions_.shape).reshape(self.proportions_.ndim, -1)
             gradient = slope[2 * states[a] + states[b]]
             kept["correlation_error"] = float(np.sqrt(np.maximum(gradient @ self.covariance_ @ gradient, 0.0)))
+            kept["correlation_degrees"] = min(self.degrees_, default=math.inf)
         return kept
 
     def _notes(self, unbiased: Floats) -> list[str]:
@@ -254,7 +280,9 @@ class JointTable(SurveyEstimator):
         estimates = np.concatenate([[mean, math.sqrt(max(variance, 0.0))], rows @ law])
         names = ("mean", "standard deviation", *(f"P(sum = {value:g})" for value in levels))
         title = f"Sum of the answers {', '.join(self.answers_)}"
-        return self._shares(title, names, estimates, slopes @ self.covariance_ @ slopes.T, level, shares_from=2)
+        degrees = (min(self.degrees_),) * len(names) if self.degrees_ else ()
+        covariance = slopes @ self.covariance_ @ slopes.T
+        return self._shares(title, names, estimates, covariance, level, degrees, shares_from=2)
 
     def summary(self, level: float = 0.95) -> Summary:
         """Return cells, margins, odds ratios and correlations as a table."""
@@ -262,14 +290,16 @@ class JointTable(SurveyEstimator):
         cells = self.proportions_.size
         names = list(self.parameter_names_) if cells <= _MOST_SHOWN else []
         sums = [np.eye(cells)] if cells <= _MOST_SHOWN else []
+        degrees = self.degrees_ if cells <= _MOST_SHOWN else ()
         if len(self.answers_) > 1 or not names:
             for number, (answer, classes) in enumerate(zip(self.answers_, self.answer_classes_, strict=True)):
                 names += [f"{answer}={label}" for label in classes.tolist()]
                 sums.append(self._margin(number)[1])
+            degrees = (*degrees, *self.margin_degrees_)
         slopes = np.vstack(sums)
         covariance = slopes @ self.covariance_ @ slopes.T
         title = f"Joint table of the true answers {', '.join(self.answers_)}"
-        table = self._shares(title, tuple(names), slopes @ self.proportions_.ravel(), covariance, level)
+        table = self._shares(title, tuple(names), slopes @ self.proportions_.ravel(), covariance, level, degrees)
         rows, more = [table.values], list[str]()
         for pair, kept in self.associations_.items():
             block, labels = _association_rows(pair, kept, level)
@@ -286,9 +316,11 @@ class JointTable(SurveyEstimator):
         estimates: Floats,
         covariance: Floats,
         level: float,
+        degrees: Sequence[float],
         shares_from: int = 0,
     ) -> Summary:
         wald = summarise(title, names, estimates, covariance, level)
+        wald = with_intervals(wald, ["wald"] * len(names), (), degrees)
         limits = wald.values.copy()
         limits[shares_from:, 4:6] = np.clip(limits[shares_from:, 4:6], 0.0, 1.0)
         facts = [("people", f"{self.n_reports_}"), ("reports of each", f"{self.reports_each_}")]
@@ -297,6 +329,9 @@ class JointTable(SurveyEstimator):
         ]
         if self.fit_p_value_ is not None:
             facts.append(("fit of the reports", f"p = {self.fit_p_value_:.3g}"))
+        facts += self._sample_facts(
+            range(len(self.parameter_names_) if len(self.parameter_names_) <= _MOST_SHOWN else 0)
+        )
         return Summary(title, names, limits, level, tuple(facts), self.notes_, self.privacy_statement_)
 
     def figures(self) -> tuple[ReportFigure, ...]:
@@ -309,57 +344,18 @@ class JointTable(SurveyEstimator):
 
 def _association_rows(pair: str, kept: dict[str, Any], level: float) -> tuple[Floats, list[str]]:
     names, rows = [], []
-    for labels, estimate, error, curve in zip(
-        kept["pairs"], kept["log_odds_ratios"], kept["errors"], kept["profiles"], strict=True
+    degrees = kept.get("degrees") or [math.inf] * len(kept["pairs"])  # models of earlier versions have none
+    for labels, estimate, error, curve, df in zip(
+        kept["pairs"], kept["log_odds_ratios"], kept["errors"], kept["profiles"], degrees, strict=True
     ):
         profile = opened_profile(curve)
         which = f" ({labels[0]}, {labels[1]})" if len(kept["pairs"]) > 1 else ""
         names.append(f"log odds ratio {pair}{which}")
-        rows.append([estimate, error, np.nan, profile.p_value(), *profile.interval(level)])
+        rows.append([estimate, error, np.nan, profile.p_value(df), *profile.interval(level, df)])
     if "correlation" in kept:
-        wald = summarise(
-            "", ("",), np.array([kept["correlation"]]), np.array([[kept["correlation_error"] ** 2]]), level
-        )
+        variance = np.array([[kept["correlation_error"] ** 2]])
+        wald = summarise("", ("",), np.array([kept["correlation"]]), variance, level)
+        wald = with_intervals(wald, ["wald"], (), [kept.get("correlation_degrees", math.inf)])
         names.append(f"correlation {pair}")
         rows.append([*wald.values[0, :4], *np.clip(wald.values[0, 4:], -1.0, 1.0)])
     return np.array(rows, dtype=float).reshape(-1, 6), names
-
-
-def _moments(answers: list[HiddenAnswer], weights: Floats | None) -> tuple[Floats, Floats]:
-    """The unbiased proportions of all combinations, and their covariance."""
-    rows = joint_unbiased(answers)
-    heft = np.ones(len(rows)) if weights is None else weights
-    mean = heft @ rows / heft.sum()
-    influence = (rows - mean) * (heft / heft.sum())[:, None]
-    return mean, influence.T @ influence
-
-
-def _likelihood_covariance(patterns: Patterns, proportions: Floats, weights: Floats | None) -> Floats:
-    """Inverse observed information of proportions whose sum is fixed; a sandwich if rows are weighted."""
-    table = np.exp(patterns.log_likelihood)
-    direction = np.vstack([np.eye(len(proportions) - 1), -np.ones(len(proportions) - 1)])
-    scores = (table @ direction) / (table @ proportions)[:, None]
-    bread = np.linalg.inv((scores * patterns.weight[:, None]).T @ scores)
-    if weights is not None:
-        bread = bread @ ((scores * patterns.squares[:, None]).T @ scores) @ bread
-    covariance: Floats = direction @ bread @ direction.T
-    return covariance
-
-
-def _fit_of_patterns(answers: Sequence[HiddenAnswer], proportions: Floats, weights: Floats | None) -> float | None:
-    """Pearson's test of the law of the rows of reports; None without degrees of freedom, or with too few people."""
-    channels = [channel for answer in answers for channel in answer.channels]
-    several = any(channel.matrix[:, 0].sum() > 1.5 for channel in channels)  # designs, of which each sums to one
-    possible = math.prod(channel.matrix.shape[0] for channel in channels)
-    free = possible - len(proportions)
-    heft = np.ones(len(answers[0].codes[0])) if weights is None else weights
-    people = float(heft.sum() ** 2 / (heft @ heft))
-    if several or free < 1 or people < _FEW_EXPECTED * possible:
-        return None
-    codes = np.column_stack([codes for answer in answers for codes in answer.codes])
-    rows, first, place = np.unique(codes, axis=0, return_index=True, return_inverse=True)
-    law = np.exp(joint_log_likelihood(answers)[first]) @ proportions
-    share = np.bincount(place.ravel(), heft, minlength=len(rows)) / heft.sum()
-    # What never occurred adds its probability: (0 - law)^2 / law.
-    statistic = people * float((((share - law) ** 2) / law).sum() + max(1 - law.sum(), 0.0))
-    return float(gammaincc(free / 2, statistic / 2))

@@ -10,6 +10,7 @@ from askance.channels.alphabet import listed
 from askance.channels.columns import as_column, plain_values
 from askance.errors import InvalidInput
 from askance.learning.face.sample_weights import checked_weights
+from askance.learning.surveys.survey_sample import SurveySample
 
 _LONG_LIST = {1: True, "treatment": True, "treated": True}
 _SHORT_LIST = {0: False, "control": False}
@@ -30,6 +31,8 @@ class ListCounts:
     direct : array of bool, n, optional
         Who said yes when asked directly, too.
     weights : array, n, optional
+    sample : SurveySample, optional
+        Clusters and strata of the people.
     """
 
     counts: Integers
@@ -37,10 +40,18 @@ class ListCounts:
     items: int
     direct: Flags | None = None
     weights: Floats | None = None
+    sample: SurveySample | None = None
 
     @classmethod
     def of(
-        cls, counts: Any, treatment: Any, items: int | None, direct: Any = None, sample_weight: Any = None
+        cls,
+        counts: Any,
+        treatment: Any,
+        items: int | None,
+        direct: Any = None,
+        sample_weight: Any = None,
+        strata: Any = None,
+        cluster: Any = None,
     ) -> "ListCounts":
         """Check counts and groups; refuse counts that the lists cannot give."""
         if isinstance(items, bool) or not isinstance(items, int | np.integer) or items < 1:
@@ -61,7 +72,8 @@ class ListCounts:
                 f"{sizes[0]} people with the sensitive item and {sizes[1]} without",
                 "at least two of both: only their difference tells how many say yes",
             )
-        found = cls(table, treated, int(items), said, checked_weights(sample_weight, table))
+        sample = SurveySample.of(len(table), strata, cluster)
+        found = cls(table, treated, int(items), said, checked_weights(sample_weight, table), sample)
         found._refuse_impossible()
         return found._of_positive_weight()
 
@@ -92,9 +104,13 @@ class ListCounts:
         if self.weights is None or self.weights.min() > 0:
             return self
         kept = self.weights > 0
-        direct = None if self.direct is None else self.direct[kept]
         return replace(
-            self, counts=self.counts[kept], treated=self.treated[kept], direct=direct, weights=self.weights[kept]
+            self,
+            counts=self.counts[kept],
+            treated=self.treated[kept],
+            direct=None if self.direct is None else self.direct[kept],
+            weights=self.weights[kept],
+            sample=None if self.sample is None else self.sample.of_rows(kept),
         )
 
 

@@ -42,15 +42,15 @@ class DesignTest:
 def design_test(data: ListCounts, number: int = 0) -> DesignTest:
     """Test one list for design effects."""
     long, counts = data.long_list(number), data.counts[:, number]
-    with_item, spread_with = _distribution(counts, long, data.weights, data.items + 1)
-    without, spread_without = _distribution(counts, ~long, data.weights, data.items + 1)
+    with_item, moved_with = _distribution(counts, long, data.weights, data.items + 1)
+    without, moved_without = _distribution(counts, ~long, data.weights, data.items + 1)
     # F0(y) - F1(y) for y = 0 .. J, and F1(y) - F0(y - 1) for y = 0 .. J.
     step = np.eye(data.items + 1, data.items + 2)
     back = np.eye(data.items + 1, data.items + 2, -1)
     yes = step @ (without - with_item)
     no = step @ with_item - back @ without
-    of_yes = step @ (spread_with + spread_without) @ step.T
-    of_no = step @ spread_with @ step.T + back @ spread_without @ back.T
+    of_yes = _covariance((moved_without - moved_with) @ step.T, data)
+    of_no = _covariance(moved_with @ step.T - moved_without @ back.T, data)
     # The last share of one family and the first of the other are shares of counts, which are never negative.
     people = len(counts)
     worst = min(
@@ -62,12 +62,15 @@ def design_test(data: ListCounts, number: int = 0) -> DesignTest:
 
 
 def _distribution(counts: Integers, rows: Flags, weights: Floats | None, most: int) -> tuple[Floats, Floats]:
-    """The distribution function at 0 .. most, and its covariance."""
-    below = (counts[rows][:, None] <= np.arange(most + 1)).astype(float)
-    heft = np.ones(len(below)) if weights is None else weights[rows]
+    """The distribution function at 0 .. most, and how much each row moves it."""
+    below = (counts[:, None] <= np.arange(most + 1)).astype(float)
+    heft = np.where(rows, 1.0 if weights is None else weights, 0.0)
     law = heft @ below / heft.sum()
-    influence = (below - law) * (heft / heft.sum())[:, None]
-    return law, influence.T @ influence
+    return law, (below - law) * (heft / heft.sum())[:, None]
+
+
+def _covariance(influence: Floats, data: ListCounts) -> Floats:
+    return influence.T @ influence if data.sample is None else data.sample.plain_covariance(influence)
 
 
 def _p_value(shares: Floats, covariance: Floats, people: int) -> float:

@@ -18,11 +18,18 @@ from askance.learning.face.classes import class_array
 from askance.learning.face.engine_choice import refuse_engine
 from askance.learning.face.figures import intervals_figure, shares_figure
 from askance.learning.face.formula import Formula
+from askance.learning.face.interval_table import with_intervals
 from askance.learning.surveys.covariates import Covariates
 from askance.learning.surveys.list_counts import ListCounts
 from askance.learning.surveys.list_design_test import design_test
 from askance.learning.surveys.list_likelihood import ListModel, mean_prevalence
-from askance.learning.surveys.list_means import Estimate, difference_in_means, of_double_list, with_direct_answers
+from askance.learning.surveys.list_means import (
+    Estimate,
+    difference_in_means,
+    direct_difference,
+    of_double_list,
+    with_direct_answers,
+)
 from askance.learning.surveys.list_regression import least_squares
 from askance.learning.surveys.survey_estimator import SurveyEstimator
 from askance.learning.surveys.survey_fit import effective_weights, few_people
@@ -106,7 +113,17 @@ class ListExperiment(SurveyEstimator):
         self.ceiling = ceiling
         self.intervals = intervals
 
-    def fit(self, X: Any, counts: Any, treatment: Any = None, *, direct: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        counts: Any,
+        treatment: Any = None,
+        *,
+        direct: Any = None,
+        sample_weight: Any = None,
+        strata: Any = None,
+        cluster: Any = None,
+    ) -> Self:
         """Fit to counts.
 
         Parameters
@@ -121,8 +138,12 @@ class ListExperiment(SurveyEstimator):
         direct : n, optional
             Who said yes (1, True, "yes") when asked directly, too.
         sample_weight : n, optional
+        strata, cluster : n names or numbers, optional
+            The stratum and the primary sampling unit of each person: standard errors are then linearised, with CR2 and
+            Bell and McCaffrey's degrees of freedom for clusters.
         """
-        return self._fit_counts(X, counts, treatment, self.items, direct, sample_weight)
+        data = ListCounts.of(counts, treatment, self.items, direct, sample_weight, strata, cluster)
+        return self._fit_counts(X, data, sample_weight)
 
     def fit_release(
         self,
@@ -135,6 +156,8 @@ class ListExperiment(SurveyEstimator):
         features: Sequence[str] | None = None,
         direct: str | None = None,
         weight: str | None = None,
+        strata: str | None = None,
+        cluster: str | None = None,
     ) -> Self:
         """Fit to a release that has the counts as a question that is asked directly, with the choices 0 to items + 1.
 
@@ -152,22 +175,23 @@ class ListExperiment(SurveyEstimator):
             Instead of a formula.
         direct : name of a column or question, optional
             Answers to the direct question.
-        weight : name of a column, optional
-            Sample weights.
+        weight, strata, cluster : names of columns, optional
+            Sample weights; the stratum and the primary sampling unit of each person.
         """
         refuse_engine(engine, "a list experiment")
-        table = SurveyTable.of(release, formula, features or (), weight)
+        table = SurveyTable.of(release, formula, features or (), weight, strata, cluster)
         if treatment is None:
             raise InvalidInput("no treatment", "treatment= the column that says whose list had the sensitive item")
         names = [question] if isinstance(question, str) else list(question or [table.left_or_only()])
         counts = np.column_stack([table.whole_numbers(name) for name in names])
         items = table.largest(names[0]) - 1 if self.items is None else self.items
         said = None if direct is None else table.column(direct)
-        return self._fit_counts(table.features, counts, table.column(treatment), items, said, table.weights)
+        units = (None if name is None else table.table[name].to_pylist() for name in (strata, cluster))
+        data = ListCounts.of(counts, table.column(treatment), items, said, table.weights, *units)
+        return self._fit_counts(table.features, data, table.weights)
 
-    def _fit_counts(self, X: Any, counts: Any, treatment: Any, items: Any, direct: Any, weights: Any) -> Self:
-        data = ListCounts.of(counts, treatment, items, direct, weights)
-        covariates = Covariates.of(X, rows=len(np.asarray(counts)))
+    def _fit_counts(self, X: Any, data: ListCounts, weights: Any) -> Self:
+        covariates = Covariates.of(X, rows=len(data.counts) if weights is None else len(np.asarray(weights)))
         if data.weights is not None:
             covariates = covariates.of_rows(np.asarray(weights, dtype=float) > 0)
         method = self._chosen_method(data, covariates)
@@ -186,9 +210,9 @@ class ListExperiment(SurveyEstimator):
         if method == "likelihood":
             notes += self._fit_likelihood(data, covariates, both)
         elif method == "linear":
-            self._fit_linear(data, covariates)
+            notes += self._fit_linear(data, covariates)
         else:
-            self._fit_means(data, both)
+            notes += self._fit_means(data, both)
         if not 0 <= self.prevalence_ <= 1:
             notes.append(
                 f"The estimated share is {self.prevalence_:.3f}, outside of [0, 1]: too few people, or people who do "
@@ -249,9 +273,8 @@ class ListExperiment(SurveyEstimator):
                     f"Of those who said yes directly, the list counts {counted.value:.0%} and not all (p = {p:.2g}): "
                     "somebody said yes falsely, or does not count as asked."
                 )
-        shares = [direct[treated].mean(), direct[~treated].mean()]
-        error = math.sqrt(sum(s * (1 - s) / n for s, n in zip(shares, (treated.sum(), (~treated).sum()), strict=True)))
-        p = 2 * float(ndtr(-abs(shares[0] - shares[1]) / error)) if error > 0 else 1.0
+        shares, apart = (direct[treated].mean(), direct[~treated].mean()), direct_difference(data, direct)
+        p = 2 * float(ndtr(-abs(apart.value) / apart.error)) if apart.error > 0 else 1.0
         if p < _SUSPICIOUS:
             notes.append(
                 f"Direct answers differ between the groups ({shares[0]:.1%} yes with the sensitive item in the list, "
@@ -259,7 +282,7 @@ class ListExperiment(SurveyEstimator):
             )
         return notes
 
-    def _fit_means(self, data: ListCounts, both: Estimate) -> None:
+    def _fit_means(self, data: ListCounts, both: Estimate) -> list[str]:
         if data.lists == 2:
             parts = {"first list": difference_in_means(data, 0), "second list": difference_in_means(data, 1)}
             parts["both lists"] = both
@@ -269,17 +292,15 @@ class ListExperiment(SurveyEstimator):
             parts["together"] = together
         else:
             parts = {"sensitive item": both}
-        self._keep_estimates(parts)
-
-    def _keep_estimates(self, parts: dict[str, Estimate]) -> None:
         self.parameter_names_ = tuple(parts)
         self.parameters_ = np.array([part.value for part in parts.values()])
         self.covariance_ = np.diag([part.variance for part in parts.values()])
-        self.degrees_ = tuple(part.degrees for part in parts.values())
         last = [*parts.values()][-1]
         self.prevalence_, self.prevalence_error_ = last.value, last.error
+        simple = np.array([part.influence @ part.influence for part in parts.values()])
+        return self._keep_sample(data.sample, [part.degrees for part in parts.values()], simple, None, list(parts))
 
-    def _fit_linear(self, data: ListCounts, covariates: Covariates) -> None:
+    def _fit_linear(self, data: ListCounts, covariates: Covariates) -> list[str]:
         found = least_squares(data, covariates)
         self.parameter_names_ = covariates.names
         self.parameters_ = covariates.back @ found.coefficients
@@ -288,6 +309,8 @@ class ListExperiment(SurveyEstimator):
         mean = heft @ covariates.design / heft.sum()
         self.prevalence_ = float(mean @ found.coefficients)
         self.prevalence_error_ = float(np.sqrt(mean @ found.covariance @ mean))
+        simple = np.diag(covariates.back @ found.simple @ covariates.back.T)
+        return self._keep_sample(data.sample, found.degrees, simple, None, covariates.names)
 
     def _fit_likelihood(self, data: ListCounts, covariates: Covariates, both: Estimate) -> list[str]:
         data = replace(data, weights=effective_weights(data.weights))
@@ -296,14 +319,17 @@ class ListExperiment(SurveyEstimator):
         few = few_people(len(data.counts), len(model.names), data.weights)
         fit = model.fit(both.value)
         profiled = list(range(covariates.width))
-        self._keep_parameters(fit, model.names, model.back, profiled, self.intervals)
+        said = self._keep_parameters(
+            fit, model.names, model.back, profiled, self.intervals, sample=data.sample, weights=data.weights
+        )
         prevalence = mean_prevalence(model, fit)
         self.prevalence_, self.prevalence_error_ = prevalence.value, prevalence.error
         self.coef_, self.intercept_ = self.parameters_[1 : covariates.width][None, :], self.parameters_[:1]
         self.feature_names_ = covariates.names[1:]
-        apart = prevalence.influence - both.influence
-        error = float(np.sqrt(apart @ apart))
-        notes = [*few, *fit.notes]
+        apart = Estimate(0.0, 0.0, prevalence.influence - both.influence)
+        apart = apart._replace(variance=float(apart.influence @ apart.influence)).sampled(data.sample)
+        error = apart.error
+        notes = [*few, *fit.notes, *said]
         if self.floor or self.ceiling or error <= 0:
             return notes
         p = 2 * float(ndtr(-abs(prevalence.value - both.value) / error))
@@ -346,7 +372,8 @@ class ListExperiment(SurveyEstimator):
             title = "Share of people for whom the sensitive item is true, by least squares on covariates"
             facts = (*facts, ("share of yes", f"{self.prevalence_:.4f} (standard error {self.prevalence_error_:.4f})"))
         wald = summarise(title, self.parameter_names_, self.parameters_, self.covariance_, level)
-        values = _by_student(wald.values, self.degrees_, level) if self.method_ == "difference" else wald.values
+        values = with_intervals(wald, ["wald"] * len(wald.names), (), self.degrees_).values
+        facts = (*facts, *self._sample_facts(range(len(wald.names))))
         return Summary(title, wald.names, values, level, facts, self.notes_, self.privacy_statement_)
 
     def figures(self) -> tuple[ReportFigure, ...]:
@@ -357,17 +384,6 @@ class ListExperiment(SurveyEstimator):
         if self.method_ == "linear":
             return (intervals_figure(summary, "change in the share"),)
         return (shares_figure(summary),)
-
-
-def _by_student(values: Floats, degrees: Sequence[float], level: float) -> Floats:
-    """Return the rows of a table with p-values and intervals of few degrees of freedom."""
-    from scipy.special import stdtr, stdtrit
-
-    table, df = values.copy(), np.asarray(degrees, dtype=float)
-    reach = stdtrit(df, 0.5 + level / 2) * table[:, 1]
-    table[:, 3] = 2 * stdtr(df, -np.abs(table[:, 2]))
-    table[:, 4], table[:, 5] = table[:, 0] - reach, table[:, 0] + reach
-    return table
 
 
 def _is_count_weight(name: str) -> bool:

@@ -69,7 +69,7 @@ class ListModel:
         if data.direct is not None:
             said = yes & data.direct[:, None]
             factors.append(Share(said.astype(float), (yes & ~said).astype(float)))
-        return HiddenStates(np.where(possible, 0.0, -np.inf), factors, data.weights)
+        return HiddenStates(np.where(possible, 0.0, -np.inf), factors, data.weights, sample=data.sample)
 
     def _items(self, yes: Any, others: Integers) -> LogLinear:
         """The law of how many other items are true."""
@@ -115,7 +115,8 @@ class ListModel:
         self._refuse_unidentified(prevalence)
         likelihood = self.likelihood()
         starts = [self._start(share) for share in dict.fromkeys((float(np.clip(prevalence, 0.1, 0.9)), 0.5))]
-        return fit_survey(likelihood, starts, self._penalty(prevalence), weighted=self.data.weights is not None)
+        scored = likelihood if self.data.weights is not None or self.data.sample is not None else None
+        return fit_survey(likelihood, starts, self._penalty(prevalence), scored=scored)
 
     def _start(self, prevalence: float) -> Floats:
         data = self.data
@@ -187,4 +188,7 @@ def mean_prevalence(model: ListModel, fit: SurveyFit) -> Estimate:
     scores = model.likelihood().rows(fit.theta).scores * weights[:, None]
     bread = np.linalg.pinv(fit.objective(fit.theta).information, hermitian=True)
     influence = around + scores @ (bread @ gradient)
+    if model.data.sample is not None:
+        variance, degrees = model.data.sample.variance(influence)
+        return Estimate(value, variance, influence, degrees)
     return Estimate(value, float(gradient @ fit.covariance @ gradient + around @ around), influence)

@@ -12,6 +12,7 @@ import numpy as np
 
 from askance.arrays import Flags, Floats
 from askance.learning.surveys.list_counts import ListCounts
+from askance.learning.surveys.survey_sample import SurveySample
 
 
 class Estimate(NamedTuple):
@@ -26,6 +27,13 @@ class Estimate(NamedTuple):
     def error(self) -> float:
         """The standard error."""
         return math.sqrt(self.variance)
+
+    def sampled(self, sample: SurveySample | None) -> "Estimate":
+        """The same with the variance of a sample with clusters or strata, if it is one."""
+        if sample is None:
+            return self
+        variance, degrees = sample.variance(self.influence)
+        return self._replace(variance=variance, degrees=degrees)
 
 
 def mean_of(values: Floats, weights: Floats | None, rows: Flags) -> Estimate:
@@ -54,14 +62,14 @@ def difference_in_means(data: ListCounts, number: int = 0, rows: Flags | None = 
     some = np.ones(len(data.treated), dtype=bool) if rows is None else rows
     long, counts = data.long_list(number), data.counts[:, number].astype(float)
     groups = [(1.0, long & some), (-1.0, ~long & some)]
-    return combined([(sign, mean_of(counts, data.weights, group)) for sign, group in groups])
+    return combined([(sign, mean_of(counts, data.weights, group)) for sign, group in groups]).sampled(data.sample)
 
 
 def of_double_list(data: ListCounts) -> Estimate:
     """Return the share from both lists: half the difference in (first - second count)."""
     between = (data.counts[:, 0] - data.counts[:, 1]).astype(float)
     groups = [(0.5, data.treated), (-0.5, ~data.treated)]
-    return combined([(times, mean_of(between, data.weights, rows)) for times, rows in groups])
+    return combined([(times, mean_of(between, data.weights, rows)) for times, rows in groups]).sampled(data.sample)
 
 
 def with_direct_answers(data: ListCounts, direct: Flags) -> tuple[Estimate, Estimate, Estimate]:
@@ -69,12 +77,14 @@ def with_direct_answers(data: ListCounts, direct: Flags) -> tuple[Estimate, Esti
 
     Nobody who says yes is taken to lie: d + (1 - d) tau, with tau the difference in means among those who said no.
     """
-    said = mean_of(direct.astype(float), data.weights, np.ones(len(direct), dtype=bool))
+    said = mean_of(direct.astype(float), data.weights, np.ones(len(direct), dtype=bool)).sampled(data.sample)
     hidden = difference_in_means(data, rows=~direct)
-    return (
-        said,
-        hidden,
-        combined([(1 - hidden.value, said), (1 - said.value, hidden)])._replace(
-            value=said.value + (1 - said.value) * hidden.value
-        ),
-    )
+    both = combined([(1 - hidden.value, said), (1 - said.value, hidden)]).sampled(data.sample)
+    return said, hidden, both._replace(value=said.value + (1 - said.value) * hidden.value)
+
+
+def direct_difference(data: ListCounts, direct: Flags) -> Estimate:
+    """Return the difference between the shares who said yes directly, with and without the sensitive item."""
+    shares = [(1.0, data.treated), (-1.0, ~data.treated)]
+    parts = [(sign, mean_of(direct.astype(float), data.weights, rows)) for sign, rows in shares]
+    return combined(parts).sampled(data.sample)

@@ -17,10 +17,15 @@ _MOST_LEVERAGE = 1 - 1e-10  # a row that alone decides a coefficient has no resi
 
 
 class LeastSquares(NamedTuple):
-    """Coefficients of the standardised covariates with their covariance (HC2: right for unequal variances)."""
+    """Coefficients of the standardised covariates with their covariance (HC2: right for unequal variances).
+
+    With clusters CR2 and its degrees of freedom; ``simple`` is the covariance of people drawn one by one.
+    """
 
     coefficients: Floats
     covariance: Floats
+    simple: Floats
+    degrees: tuple[float, ...] = ()
 
 
 def least_squares(data: ListCounts, covariates: Covariates) -> LeastSquares:
@@ -44,5 +49,10 @@ def least_squares(data: ListCounts, covariates: Covariates) -> LeastSquares:
     leverage = np.minimum(np.einsum("ij,jk,ik->i", scaled, bread, scaled), _MOST_LEVERAGE)
     residual = (outcome - design @ found) * root / np.sqrt(1 - leverage)
     middle = (scaled * residual[:, None] ** 2).T @ scaled
-    covariance = bread @ middle @ bread
-    return LeastSquares(found[width:], covariance[width:, width:])
+    simple = bread @ middle @ bread
+    covariance, degrees = simple, tuple[float, ...]()
+    if data.sample is not None:
+        raw = design * (outcome - design @ found)[:, None]
+        spread = data.sample.spread(raw, data.weights, roots=design)
+        covariance, degrees = bread @ spread.meat @ bread, spread.degrees(bread[width:])
+    return LeastSquares(found[width:], covariance[width:, width:], simple[width:, width:], degrees)

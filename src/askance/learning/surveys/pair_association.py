@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaincc
+from scipy.special import fdtrc, gammaincc
 
 from askance.arrays import Floats, Integers
 from askance.channels.alphabet import Label
@@ -12,6 +12,7 @@ from askance.learning.surveys.hidden_answers import HiddenAnswer, combinations, 
 from askance.learning.surveys.hidden_states import HiddenStates
 from askance.learning.surveys.state_factors import LogLinear
 from askance.learning.surveys.survey_fit import effective_weights, fit_survey
+from askance.learning.surveys.survey_sample import SurveySample
 from askance.solvers.log_f import LogF
 from askance.solvers.profile_likelihood import Profile
 from askance.solvers.simplex import mixture_proportions
@@ -20,20 +21,27 @@ _BORDER = 1e-9  # a share below is at the border: the solver ends there with 1e-
 
 
 class Patterns(NamedTuple):
-    """Different rows of reports, how often each occurs, and the sum of squared weights behind it."""
+    """Different rows of reports, how often each occurs, and the sum of squared weights behind it.
+
+    With clusters or strata, rows of different units are different rows.
+    """
 
     log_likelihood: Floats
     weight: Floats
     squares: Floats
+    sample: SurveySample | None = None
 
     @classmethod
-    def of(cls, log_likelihood: Floats, weights: Floats | None) -> "Patterns":
+    def of(cls, log_likelihood: Floats, weights: Floats | None, sample: SurveySample | None = None) -> "Patterns":
         """Count rows that are alike."""
-        rows, place = np.unique(log_likelihood, axis=0, return_inverse=True)
-        heft = np.ones(len(log_likelihood)) if weights is None else weights
+        told = log_likelihood if sample is None else np.column_stack([log_likelihood, sample.unit])
+        rows, place = np.unique(told, axis=0, return_inverse=True)
+        heft = np.ones(len(told)) if weights is None else weights
         place = place.ravel()
-        sums = [np.asarray(np.bincount(place, numbers), dtype=np.float64) for numbers in (heft, heft**2)]
-        return cls(rows, *sums)
+        sums, squares = (np.asarray(np.bincount(place, numbers), dtype=np.float64) for numbers in (heft, heft**2))
+        if sample is None:
+            return cls(rows, sums, squares)
+        return cls(rows[:, :-1], sums, squares, sample.of_units(rows[:, -1].astype(np.int64)))
 
     def proportions(self) -> Floats:
         """The most likely proportions of the combinations."""
@@ -48,7 +56,8 @@ class Association(NamedTuple):
     """How two answers go together.
 
     ``odds`` has a profile for the logarithm of the odds ratio of each pair of classes against the first ones;
-    ``p_value`` is that of independence, by likelihood ratio.
+    ``p_value`` is that of independence, by likelihood ratio; ``degrees`` are those of the odds ratios, if there are
+    clusters.
     """
 
     pairs: list[tuple[Label, Label]]
@@ -56,12 +65,15 @@ class Association(NamedTuple):
     errors: Floats
     odds: list[Profile]
     p_value: float
+    degrees: tuple[float, ...] = ()
 
 
-def association(first: HiddenAnswer, second: HiddenAnswer, weights: Floats | None) -> Association:
+def association(
+    first: HiddenAnswer, second: HiddenAnswer, weights: Floats | None, sample: SurveySample | None = None
+) -> Association:
     """Measure how two hidden answers go together."""
     answers, weights = [first, second], effective_weights(weights)  # the penalty weighs one person, in any unit
-    patterns = Patterns.of(joint_log_likelihood(answers), weights)
+    patterns = Patterns.of(joint_log_likelihood(answers), weights, sample)
     states = combinations(answers)
     features, places = _features(states, [len(answer.classes) for answer in answers])
     rows = len(patterns.weight)
@@ -69,7 +81,7 @@ def association(first: HiddenAnswer, second: HiddenAnswer, weights: Floats | Non
     law = LogLinear(
         np.broadcast_to(features, (rows, 1, *features.shape)), np.zeros_like(states_of_rows), states_of_rows
     )
-    likelihood = HiddenStates(patterns.log_likelihood, [law], patterns.weight, patterns.squares)
+    likelihood = HiddenStates(patterns.log_likelihood, [law], patterns.weight, patterns.squares, patterns.sample)
     # The penalty takes away the bias that odds ratios have in samples: over 1500 sets of 2000 people with an odds ratio
     # of 6, .032 of its logarithm became -.006, and the error fell from .317 to .307. What is not asked about has wide
     # penalties, about the shares of each answer alone: about even odds they would draw the odds ratio down (-.009).
@@ -77,12 +89,20 @@ def association(first: HiddenAnswer, second: HiddenAnswer, weights: Floats | Non
     scale = np.full(len(start), 0.5)
     scale[places] = 1.0
     penalty = LogF(start[None, :], scale)
-    fit = fit_survey(likelihood, [start], penalty, weighted=weights is not None, always=True)
+    scored = likelihood if weights is not None or sample is not None else None
+    fit = fit_survey(likelihood, [start], penalty, scored=scored, always=True)
     directions = np.eye(len(start))[places]
     odds = fit.profiles(list(directions))
     errors = np.sqrt(np.maximum(np.diag(fit.covariance), 0.0))[places]
     labels = [(a, b) for a in first.classes[1:] for b in second.classes[1:]]
-    return Association(labels, fit.theta[places], errors, odds, _independence(answers, patterns, weights))
+    degrees = fit.degrees(directions)
+    effect = float(patterns.squares.sum() / patterns.weight.sum())
+    if sample is not None:
+        # Rao and Scott's first correction: the mean of the design effects of all odds ratios together.
+        simple = fit.bread[np.ix_(places, places)]
+        effect = float(np.trace(np.linalg.solve(simple, fit.covariance[np.ix_(places, places)]))) / len(places)
+    p_value = _independence(answers, patterns, weights, effect, min(degrees, default=np.inf))
+    return Association(labels, fit.theta[places], errors, odds, p_value, degrees)
 
 
 def _log_odds(answer: HiddenAnswer, weights: Floats | None) -> Floats:
@@ -103,14 +123,20 @@ def _features(states: Integers, sizes: Sequence[int]) -> tuple[Floats, list[int]
     return features, list(range(features.shape[1] - pairs.shape[1], features.shape[1]))
 
 
-def _independence(answers: Sequence[HiddenAnswer], patterns: Patterns, weights: Floats | None) -> float:
-    """P-value of independence: answers that are independent have reports that are, so margins suffice."""
+def _independence(
+    answers: Sequence[HiddenAnswer], patterns: Patterns, weights: Floats | None, effect: float, degrees: float
+) -> float:
+    """P-value of independence: answers that are independent have reports that are, so margins suffice.
+
+    Weighted or clustered rows tell as much as fewer equal ones would, by the design effect: the ratio is that of so
+    many. With clusters its law is that of Fisher's ratio.
+    """
     alone = [Patterns.of(answer.log_likelihood, weights) for answer in answers]
     apart = sum(part.value(part.proportions()) for part in alone)
-    ratio = 2 * max(patterns.value(patterns.proportions()) - apart, 0.0)
-    # Weighted rows tell as much as fewer equal ones would: the ratio is that of so many.
-    ratio *= float(patterns.weight.sum() / patterns.squares.sum())
+    ratio = 2 * max(patterns.value(patterns.proportions()) - apart, 0.0) / effect
     free = int(np.prod([len(answer.classes) - 1 for answer in answers]))
+    if np.isfinite(degrees):
+        return float(fdtrc(free, degrees, ratio / free))
     return float(gammaincc(free / 2, ratio / 2))
 
 

@@ -8,6 +8,7 @@ from askance.learning.surveys.hidden_answers import HiddenAnswer, joint_log_like
 from askance.learning.surveys.hidden_states import HiddenStates
 from askance.learning.surveys.outcome_families import Outcome
 from askance.learning.surveys.state_factors import LogLinear
+from askance.learning.surveys.survey_sample import SurveySample
 from askance.solvers.log_f import LogF
 
 
@@ -43,8 +44,9 @@ class PredictorModel:
         every = np.broadcast_to(np.arange(len(states)), (rows, len(states)))
         self.prior = LogLinear(features[:, None], np.zeros_like(every), every)
 
-    def likelihood(self, weights: Floats | None) -> HiddenStates:
-        return HiddenStates(joint_log_likelihood(self.answers), [self.outcome_factor, self.prior], weights)
+    def likelihood(self, weights: Floats | None, sample: SurveySample | None = None) -> HiddenStates:
+        factors = [self.outcome_factor, self.prior]
+        return HiddenStates(joint_log_likelihood(self.answers), factors, weights, sample=sample)
 
     @property
     def _columns(self) -> list[str]:

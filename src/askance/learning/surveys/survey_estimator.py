@@ -9,8 +9,10 @@ from sklearn.utils.validation import check_is_fitted
 from askance.arrays import Floats
 from askance.errors import NotAvailable
 from askance.learning.face.estimator import Estimator
+from askance.learning.face.interval_table import FROZEN, few_clusters, frozen_clusters, sample_facts, with_intervals
 from askance.learning.face.scoring import Of, asks_for_truth
 from askance.learning.surveys.survey_fit import SurveyFit, wants_profiles
+from askance.learning.surveys.survey_sample import SurveySample
 from askance.reports.summary import Summary, standard_errors, summarise
 from askance.solvers.profile_likelihood import Profile
 
@@ -22,6 +24,9 @@ class SurveyEstimator(Estimator):
     parameter_names_: tuple[str, ...]
     covariance_: Floats
     profiles_: dict[str, Any]
+    degrees_: tuple[float, ...]
+    design_effects_: tuple[float, ...]
+    sample_: str
     notes_: tuple[str, ...]
 
     @property
@@ -47,8 +52,10 @@ class SurveyEstimator(Estimator):
         intervals: Any,
         shift: Floats | None = None,
         never_wald: Sequence[int] = (),
-    ) -> None:
-        """Keep a fit in the units of the covariates: ``back @ theta + shift``.
+        sample: SurveySample | None = None,
+        weights: Floats | None = None,
+    ) -> list[str]:
+        """Keep a fit in the units of the covariates: ``back @ theta + shift``; return what to say about its errors.
 
         ``profiled`` are the parameters whose intervals matter; those of ``never_wald`` have profiles unless Wald
         intervals are asked for.
@@ -57,6 +64,7 @@ class SurveyEstimator(Estimator):
         self.parameters_ = back @ fit.theta + moved
         self.parameter_names_ = tuple(names)
         self.covariance_ = back @ fit.covariance @ back.T
+        said = self._keep_sample(sample, fit.degrees(back), np.diag(back @ fit.bread @ back.T), weights, names)
         self.log_likelihood_ = float(fit.likelihood(fit.theta).value)
         self.converged_ = bool(fit.solution.converged)
         self.n_iter_ = int(fit.solution.iterations)
@@ -70,6 +78,46 @@ class SurveyEstimator(Estimator):
             self.profiles_ = {
                 names[place]: kept_profile(curve, moved[place]) for place, curve in zip(places, found, strict=True)
             }
+        return said
+
+    def _keep_sample(
+        self,
+        sample: SurveySample | None,
+        degrees: Sequence[float],
+        information: Floats,
+        weights: Floats | None,
+        names: Sequence[str],
+    ) -> list[str]:
+        """Keep what clusters and strata do to ``covariance_``, beside the variances that the information alone gives.
+
+        Estimates that follow from the clusters' own means lose their errors; what there is to say about it is returned.
+        """
+        self.degrees_, self.design_effects_, self.sample_ = tuple(degrees), (), ""
+        if sample is None:
+            return []
+        # As if the same number of people had been drawn one by one, all with the same weight.
+        simple = information * (1.0 if weights is None else float(weights.mean()))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            effects = np.diag(self.covariance_) / simple
+        self.sample_, self.design_effects_ = sample.describe(), tuple(effects.tolist())
+        frozen = np.flatnonzero(effects < FROZEN)
+        self.covariance_[frozen], self.covariance_[:, frozen] = np.nan, np.nan
+        return frozen_clusters(names, self.design_effects_) or few_clusters(names, self.degrees_)
+
+    def fill_in(self) -> None:
+        """Give a model that an earlier version saved what that version did not keep."""
+        super().fill_in()
+        if not hasattr(self, "sample_"):
+            self.sample_, self.design_effects_ = "", ()
+        if not hasattr(self, "degrees_"):
+            self.degrees_ = ()
+
+    def _sample_facts(self, rows: Sequence[int]) -> tuple[tuple[str, str], ...]:
+        """What a table says about the sample, of some parameters."""
+        names = [self.parameter_names_[row] for row in rows]
+        degrees = [self.degrees_[row] for row in rows] if self.degrees_ else []
+        effects = [self.design_effects_[row] for row in rows] if self.design_effects_ else []
+        return tuple(sample_facts(self.sample_, names, degrees, effects))
 
     def _parameter_table(
         self, title: str, level: float, facts: tuple[tuple[str, str], ...], rows: Sequence[int]
@@ -80,15 +128,14 @@ class SurveyEstimator(Estimator):
         names = tuple(self.parameter_names_[place] for place in places)
         covariance = self.covariance_[np.ix_(places, places)]
         wald = summarise(title, names, self.parameters_[places], covariance, level)
-        values = wald.values.copy()
-        for row, name in enumerate(names):
-            if name in self.profiles_:
-                curve = opened_profile(self.profiles_[name])
-                values[row, 2:] = np.nan, curve.p_value(), *curve.interval(level)
+        kinds = ["profile" if name in self.profiles_ else "wald" for name in names]
+        curves = [opened_profile(self.profiles_[name]) if name in self.profiles_ else None for name in names]
+        degrees = [self.degrees_[place] for place in places] if self.degrees_ else ()
+        values = with_intervals(wald, kinds, curves, degrees, self.penalised_).values
         how = "profile likelihood" if self.profiles_ else "estimate and standard error"
         if 0 < len(self.profiles_) < len(names):
             how = f"estimate and standard error; of {', '.join(self.profiles_)} by profile likelihood"
-        told = (*facts, ("intervals by", how))
+        told = (*facts, *self._sample_facts(places), ("intervals by", how))
         if np.isfinite(self.log_likelihood_):
             told = (*told, ("log-likelihood", f"{self.log_likelihood_:.4f}"))
         return Summary(title, names, values, level, told, self.notes_, self.privacy_statement_)

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from askance.arrays import Floats
 from askance.errors import InvalidInput
 from askance.learning.face.sample_weights import unequal_weights
-from askance.learning.surveys.hidden_states import HiddenStates
+from askance.learning.surveys.survey_sample import Spread
 from askance.solvers.damped_newton import climb
 from askance.solvers.log_f import LogF
 from askance.solvers.newton import Local, Solution
@@ -36,6 +36,19 @@ NO_FINITE_MAXIMUM = (
 )
 
 
+class Scored(Protocol):
+    """A likelihood that knows the scores of its rows: what a sandwich is made of."""
+
+    def __call__(self, theta: Floats) -> Local:
+        """Value, gradient and information."""
+
+    def score_spread(self, theta: Floats, about_mean: bool = False) -> Spread:
+        """The variance of the summed score, by how people came into the sample."""
+
+    def information_of_scores(self, theta: Floats) -> Floats:
+        """The sum of outer products of scores."""
+
+
 @dataclass(frozen=True, eq=False)
 class SurveyFit:
     """Where a fit ended, in the parameters of the solver.
@@ -46,9 +59,13 @@ class SurveyFit:
     likelihood, objective : functions of theta
         Without and with the penalty; the same if there is none.
     covariance : array
-        The inverse information of the objective; of weighted rows the sandwich.
-    weighted : HiddenStates, optional
-        The likelihood, where rows have weights: its scores make the sandwich.
+        The inverse information of the objective; of weighted, clustered or stratified rows the sandwich.
+    bread : array
+        The inverse information.
+    scored : Scored, optional
+        The likelihood, where its scores make a sandwich.
+    spread : Spread, optional
+        The variance of its scores at the estimates.
     base : array
         Where nothing but base rates is known.
     penalty : LogF
@@ -59,7 +76,9 @@ class SurveyFit:
     likelihood: Objective
     objective: Objective
     covariance: Floats
-    weighted: HiddenStates | None
+    bread: Floats
+    scored: Scored | None
+    spread: Spread | None
     base: Floats
     penalty: LogF
     penalised: bool
@@ -79,7 +98,7 @@ class SurveyFit:
         search = ProfileSearch(
             self.objective,
             self.base,
-            self._ratio_scale if self.weighted else None,
+            self._ratio_scale if self.scored else None,
             nearly_free if self.penalised else None,
         )
         return search.all_profiles(self.solution, directions, nulls)[1]
@@ -90,13 +109,21 @@ class SurveyFit:
         Both are made of the same scores: the second derivative is no information away from the maximum, where it need
         not be positive, and of equal weights the scale has to be one.
         """
-        if self.weighted is None:
+        if self.scored is None:
             return 1.0
-        information = self.weighted.information_of_scores(theta)
+        information = self.scored.information_of_scores(theta)
         if smallest_eigenvalue(information) <= _SINGULAR:  # a point at which all rows are alike
-            theta, information = self.theta, self.weighted.information_of_scores(self.theta)
+            theta, information = self.theta, self.scored.information_of_scores(self.theta)
         e = np.linalg.solve(information, direction)
-        return float(e @ self.weighted.spread_of_scores(theta) @ e / (e @ direction))
+        return float(e @ self.scored.score_spread(theta, about_mean=True).meat @ e / (e @ direction))
+
+    def sandwich(self, scored: Scored) -> Floats:
+        """The covariance with the scores of another likelihood: the same for another kind of sample."""
+        return self.bread @ scored.score_spread(self.theta).meat @ self.bread
+
+    def degrees(self, back: Floats) -> tuple[float, ...]:
+        """Degrees of freedom of linear combinations of the parameters, one a row; none without clusters."""
+        return () if self.spread is None else self.spread.degrees(back @ self.bread)
 
 
 def fit_survey(
@@ -104,7 +131,7 @@ def fit_survey(
     starts: Sequence[Floats],
     penalty: LogF,
     *,
-    weighted: bool = False,
+    scored: Scored | None = None,
     always: bool = False,
     far: float = _FAR,
 ) -> SurveyFit:
@@ -113,12 +140,12 @@ def fit_survey(
     Parameters
     ----------
     likelihood : function of theta
-        With weighted rows, a :class:`HiddenStates`, whose scores make the sandwich.
     starts : arrays
         The highest maximum that is reached from one of them is returned.
     penalty : LogF
         Which parameters are logits, and what the penalty pulls them to.
-    weighted : bool
+    scored : Scored, optional
+        The likelihood again, where rows have weights, clusters or strata: its scores make a sandwich.
     always : bool
         Penalise even where there is a finite maximiser.
     far : float
@@ -131,16 +158,17 @@ def fit_survey(
     if penalised:
         best = _best([climb(objective, start) for start in starts])
     information = objective(best.theta).information
-    covariance: Floats = np.full(information.shape, np.nan)
+    bread: Floats = np.full(information.shape, np.nan)
     if smallest_eigenvalue(information) > _SINGULAR:
-        covariance = np.asarray(np.linalg.inv(information), dtype=np.float64)
-    rows = likelihood if weighted and isinstance(likelihood, HiddenStates) else None
-    if rows is not None:
-        covariance = covariance @ rows.spread_of_scores(best.theta) @ covariance
+        bread = np.asarray(np.linalg.inv(information), dtype=np.float64)
+    spread = None if scored is None else scored.score_spread(best.theta)
+    covariance = bread if spread is None else bread @ spread.meat @ bread
     notes = () if finite else (NO_FINITE_MAXIMUM,)
     if not best.converged:
         notes = (*notes, f"The solver stopped after {best.iterations} steps before it converged.")
-    return SurveyFit(best, likelihood, objective, covariance, rows, starts[0], penalty, penalised, notes)
+    return SurveyFit(
+        best, likelihood, objective, covariance, bread, scored, spread, starts[0], penalty, penalised, notes
+    )
 
 
 def few_people(rows: int, parameters: int, weights: Floats | None = None) -> list[str]:

@@ -15,6 +15,8 @@ from askance.engines.local.engine import LocalEngine
 from askance.errors import InvalidInput
 from askance.learning.face.formula import Formula, FormulaColumns
 from askance.learning.face.release_records import FeatureReader, NumericColumns, checked_columns
+from askance.learning.face.sampling_design import refuse_cluster_as_covariate
+from askance.learning.surveys.survey_sample import SurveySample
 from askance.releases.header import Question
 from askance.releases.reading import open_release
 from askance.releases.release import Release
@@ -29,23 +31,32 @@ class SurveyTable:
     reader: FeatureReader
     formula: Formula | None
     weight: str | None
+    strata: str | None = None
+    cluster: str | None = None
 
     @classmethod
     def of(
-        cls, release: Any, formula: str | Formula | None, features: Sequence[str], weight: str | None
+        cls,
+        release: Any,
+        formula: str | Formula | None,
+        features: Sequence[str],
+        weight: str | None,
+        strata: str | None = None,
+        cluster: str | None = None,
     ) -> "SurveyTable":
         """Open a release, and read it."""
         opened: Release = open_release(release, Release)
         parsed = None if formula is None else Formula.of(formula)
         if parsed is not None and features:
             raise InvalidInput(f"formula={parsed.text!r} and features={list(features)!r}", "one of them")
-        checked_columns(opened, [weight] if weight else [])
+        checked_columns(opened, [name for name in (weight, strata, cluster) if name])
         reader: FeatureReader = NumericColumns(checked_columns(opened, features))
         if parsed is not None:
             reader = FormulaColumns.learn(parsed, opened, LocalEngine())
             if not reader.intercept:
                 raise InvalidInput(f"the formula {parsed.text!r} without an intercept", "one with an intercept")
-        return cls(opened, opened.to_table(), reader, parsed, weight)
+        refuse_cluster_as_covariate(cluster, reader.columns)
+        return cls(opened, opened.to_table(), reader, parsed, weight, strata, cluster)
 
     @property
     def features(self) -> Any:
@@ -60,6 +71,13 @@ class SurveyTable:
     def weights(self) -> Floats | None:
         """The weights of rows, if a column of them was named."""
         return None if self.weight is None else NumericColumns((self.weight,)).matrix(self.table)[:, 0]
+
+    @property
+    def sample(self) -> SurveySample | None:
+        """Clusters and strata, if columns of them were named."""
+        named = (self.strata, self.cluster)
+        strata, cluster = (None if name is None else self.table[name].to_pylist() for name in named)
+        return SurveySample.of(self.table.num_rows, strata, cluster)
 
     def left_or_only(self) -> str:
         """The name left of the formula's ~; the only question without a formula."""

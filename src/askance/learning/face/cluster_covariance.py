@@ -50,11 +50,10 @@ class ClusterSpread:
         seen = values > 1e-12 * values[-1]  # directions without information, of constant and collinear columns
         root = (vectors[:, seen] * np.sqrt(values[seen])).T * scale  # total = root' root
         back = (vectors[:, seen] / np.sqrt(values[seen])).T / scale
-        adjusted = np.zeros_like(sums.score)
-        for unit in range(len(sums.score)):
-            share, axes = np.linalg.eigh(back @ sums.second[unit] @ back.T)
-            stretch = 1 / np.sqrt(1 - np.clip(share, 0.0, _MOST_LEVERAGE))
-            adjusted[unit] = root.T @ (axes * stretch) @ axes.T @ (back @ sums.score[unit])
+        share, axes = np.linalg.eigh(back @ sums.second @ back.T)  # of all units
+        stretch = 1 / np.sqrt(1 - np.clip(share, 0.0, _MOST_LEVERAGE))
+        along = np.einsum("gab,ga->gb", axes, sums.score @ back.T) * stretch
+        adjusted: Floats = np.einsum("gab,gb->ga", axes, along) @ root
         return cls(adjusted, sums.second, strata, fraction)
 
     @property
@@ -86,11 +85,10 @@ class ClusterSpread:
         values, vectors = np.linalg.eigh(middle)
         root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
         unroot = np.linalg.pinv(root, hermitian=True)
-        stretched = np.empty_like(self.shares)
-        for unit in range(units):
-            share, axes = np.linalg.eigh(root @ self.shares[unit] @ root)
-            share = np.clip(share, 0.0, _MOST_LEVERAGE)
-            stretched[unit] = unroot @ (axes * (share / np.sqrt(1 - share))) @ axes.T @ unroot
+        share, axes = np.linalg.eigh(root @ self.shares @ root)
+        share = np.clip(share, 0.0, _MOST_LEVERAGE)
+        scaled = axes * (share / np.sqrt(1 - share))[:, None, :]
+        stretched = unroot @ (scaled @ axes.transpose(0, 2, 1)) @ unroot
         sizes = np.bincount(self.strata)[self.strata]
         centring = np.eye(units)
         if self.stratified:

@@ -5,9 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from askance.channels.alphabet import listed
 from askance.reports.summary import Summary
 from askance.solvers.profile_likelihood import Profile
 
+FROZEN = 1e-6  # a variance against that of people drawn one by one: below, it is what rounding or a solver left of zero
+_FEW_DEGREES = 4.0  # below, Bell and McCaffrey's own approximation is rough (Pustejovsky & Tipton 2018)
 _NAMES = {"profile": "profile likelihood ratio", "wald": "Wald"}
 
 
@@ -64,6 +67,28 @@ def sample_facts(
     if degrees:
         facts.append(("degrees of freedom", _each(names, degrees)))
     return [*facts, ("design effects", _each(names, effects))]
+
+
+def frozen_clusters(names: Sequence[str], effects: Sequence[float]) -> list[str]:
+    """Say which parameters the clusters determine, so that nothing is left to measure their errors by."""
+    frozen = [name for name, effect in zip(names, effects, strict=False) if effect < FROZEN]
+    if not frozen:
+        return []
+    return [
+        f"There are not enough clusters for what differs between them: {listed(frozen, 5)} follow from the "
+        "clusters' own means, with nothing left to measure their errors by. They have none."
+    ]
+
+
+def few_clusters(names: Sequence[str], degrees: Sequence[float]) -> list[str]:
+    """Say of which parameters the errors are hardly known."""
+    few = [name for name, df in zip(names, degrees, strict=False) if df < _FEW_DEGREES]
+    if not few:
+        return []
+    return [
+        f"Clusters tell little about the errors of {listed(few, 5)} (fewer than {_FEW_DEGREES:g} degrees of "
+        "freedom): intervals are wide, and as good as the clusters are alike in size."
+    ]
 
 
 def _each(names: Sequence[str], values: Sequence[float]) -> str:

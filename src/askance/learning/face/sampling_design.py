@@ -21,12 +21,11 @@ _SHOWN = 5  # names in a message
 
 
 @dataclass(frozen=True, eq=False)
-class SampledUnits:
-    """The sampling units of a data set, and its records with the number of each one's unit as a last feature.
+class SamplingUnits:
+    """The sampling units of a data set.
 
     Parameters
     ----------
-    source : records
     clustered : bool
         Whether units are clusters; otherwise they are strata, of people who were drawn one by one.
     strata : array, units
@@ -35,7 +34,6 @@ class SampledUnits:
         The share of the population that the sample has in the unit's stratum: 0 where nothing is known of it.
     """
 
-    source: RecordSource
     clustered: bool
     strata: Integers
     fraction: Floats
@@ -53,20 +51,44 @@ class SampledUnits:
         return ", ".join(parts)
 
 
-def sampled_arrays(records: Records, strata: Any, cluster: Any, fpc: Any) -> SampledUnits | None:
-    """Return the units of records in memory; None for a simple random sample."""
+@dataclass(frozen=True, eq=False)
+class SampledUnits(SamplingUnits):
+    """Sampling units, and the records with the number of each one's unit as a last feature."""
+
+    source: RecordSource
+
+
+@dataclass(frozen=True, eq=False)
+class RowUnits(SamplingUnits):
+    """Sampling units, with the number of each row's unit and how many rows each unit has."""
+
+    unit: Integers
+    people: Floats
+
+
+def units_of_rows(rows: int, strata: Any, cluster: Any, fpc: Any = None) -> RowUnits | None:
+    """Return the units of rows in memory; None for a simple random sample."""
     if strata is None and cluster is None and fpc is None:
         return None
     given = {"strata": strata, "cluster": cluster, "fpc": fpc}
-    columns = [None if value is None else _column(name, value, len(records)) for name, value in given.items()]
-    rows = list(zip(*([None] * len(records) if column is None else column for column in columns), strict=True))
-    known = _Units.of(set(rows), cluster is not None, fpc is not None)
-    numbers = known.numbers(rows)
-    features = np.column_stack([records.features, numbers])
+    columns = [None if value is None else _column(name, value, rows) for name, value in given.items()]
+    keys = list(zip(*([None] * rows if column is None else column for column in columns), strict=True))
+    known = _Units.of(set(keys), cluster is not None, fpc is not None)
+    numbers = known.numbers(keys)
+    people = np.bincount(numbers).astype(float)
+    return RowUnits(known.clustered, *known.drawn(people), numbers, people)
+
+
+def sampled_arrays(records: Records, strata: Any, cluster: Any, fpc: Any) -> SampledUnits | None:
+    """Return the units of records in memory; None for a simple random sample."""
+    drawn = units_of_rows(len(records), strata, cluster, fpc)
+    if drawn is None:
+        return None
+    features = np.column_stack([records.features, drawn.unit])
     if records.weights is not None and (idle := int((records.weights == 0).sum())):
         warnings.warn(f"{idle} rows weigh 0, and count for nothing but their unit.", AskanceWarning, stacklevel=3)
     source = ArraySource(Records(features, records.codes, records.weights))
-    return known.of_source(source, np.bincount(numbers).astype(float))
+    return SampledUnits(drawn.clustered, drawn.strata, drawn.fraction, source)
 
 
 @dataclass(frozen=True)
@@ -86,20 +108,25 @@ class SampleColumns:
         if not self.names:
             return None
         checked_columns(release, self.names)
-        covered = set(source.decoder.reader.columns)
-        if self.cluster in covered:
-            raise InvalidInput(
-                f"{self.cluster!r} is both the cluster and a covariate",
-                "one of them",
-                "A coefficient for every cluster leaves nothing between clusters to measure the errors by.",
-            )
+        refuse_cluster_as_covariate(self.cluster, source.decoder.reader.columns)
         counts = engine.reduce(UnitCounts(self.strata, self.cluster, self.fpc), ReleaseColumns(release, self.names))
         known = _Units.of(set(counts), self.cluster is not None, self.fpc is not None)
         rows = np.zeros(len(known.keys))
         for row, count in counts.items():
             rows[known.number(row)] += count
         reader = _WithUnit(source.decoder.reader, self, known)
-        return known.of_source(replace(source, decoder=replace(source.decoder, reader=reader)), rows)
+        decoded = replace(source, decoder=replace(source.decoder, reader=reader))
+        return SampledUnits(known.clustered, *known.drawn(rows), decoded)
+
+
+def refuse_cluster_as_covariate(cluster: str | None, covariates: Sequence[str]) -> None:
+    """Refuse a cluster that is a covariate, too."""
+    if cluster is not None and cluster in covariates:
+        raise InvalidInput(
+            f"{cluster!r} is both the cluster and a covariate",
+            "one of them",
+            "A coefficient for every cluster leaves nothing between clusters to measure the errors by.",
+        )
 
 
 Row = tuple[Any, Any, Any]  # stratum, cluster, size of the population
@@ -216,7 +243,8 @@ class _Units:
     def numbers(self, rows: Sequence[Row]) -> Integers:
         return np.fromiter((self.keys[row[:2]] for row in rows), dtype=np.int64, count=len(rows))
 
-    def of_source(self, source: RecordSource, rows: Floats) -> SampledUnits:
+    def drawn(self, rows: Floats) -> tuple[Integers, Floats]:
+        """The stratum of each unit, and the share of its population that is in the sample; from its rows."""
         names = {stratum: number for number, stratum in enumerate(dict.fromkeys(stratum for stratum, _ in self.keys))}
         strata = np.array([names[stratum] for stratum, _ in self.keys])
         sampled = np.bincount(strata).astype(float) if self.clustered else rows
@@ -232,7 +260,7 @@ class _Units:
                     f"fpc {size:g}, and {sampled[strata[unit]]:g} sampled from it",
                     "a population that is at least as large as the sample",
                 )
-        return SampledUnits(source, self.clustered, strata, fraction)
+        return strata, fraction
 
 
 def _column(name: str, values: Any, rows: int) -> list[Any]:
