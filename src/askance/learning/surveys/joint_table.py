@@ -93,8 +93,8 @@ class JointTable(SurveyEstimator):
         reports: Any,
         y: Any = None,
         *,
-        sample_weight: Any = None,
         design: Any = None,
+        sample_weight: Any = None,
         strata: Any = None,
         cluster: Any = None,
     ) -> Self:
