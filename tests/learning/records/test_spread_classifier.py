@@ -129,6 +129,7 @@ def test_methods_on_wide_records():
     with pytest.raises(NotAvailable, match="standard errors"):
         _ = model.standard_errors_
     assert "No standard errors" in str(model.summary())
+    assert any("No standard errors" in note and "shrunk" in note for note in model.notes_)
     with pytest.warns(ask.AskanceWarning, match="depend on each other"):
         ask.SpreadClassifier(channel, method="collapsed", ridge=0.1).fit(*reports)
     for method, least in (("collapsed", 0.82), ("spectral", 0.85), ("sampling", 0.75)):

@@ -307,7 +307,7 @@ class SpreadClassifier(RecordClassifier):
         self.log_likelihood_ = result.log_likelihood
         self.n_iter_ = result.iterations
         self.converged_ = result.converged
-        self.notes_ = result.notes
+        self.notes_ = (*result.notes, *self._without_errors())
         self.cv_results_ = result.trials
         self.joint_prior_ = result.joint_prior
         if result.joint_prior is not None and "shares" in result.joint_prior:
@@ -323,6 +323,15 @@ class SpreadClassifier(RecordClassifier):
 
     def _why_no_errors(self) -> str:
         return self.covariance_note_
+
+    def _without_errors(self) -> tuple[str, ...]:
+        """What to say of coefficients that have no standard errors: why, and what a ridge did to them."""
+        if self.covariance_ is not None:
+            return ()
+        shrunk = (
+            " Coefficients are shrunk towards zero, to predict well: read no effects from them." if self.ridge_ else ""
+        )
+        return (f"No standard errors: {self.covariance_note_}.{shrunk}",)
 
     def summary(self, level: float = 0.95) -> Summary:
         """Return estimates, standard errors, z, p and intervals as a table; of a fit by a learner the facts alone."""
@@ -343,12 +352,9 @@ class SpreadClassifier(RecordClassifier):
             facts.append(("latent classes", f"{self.latent_classes_}"))
         if self.ridge_:
             facts.append(("ridge", ", ".join(f"{ridge:.4g} ({method})" for method, ridge in self.ridges_.items())))
-        covariance, notes = self.covariance_, self.notes_
-        if covariance is None:
-            covariance = without_errors(self.parameters_)
-            notes = (*notes, f"No standard errors: {self.covariance_note_}.")
+        covariance = without_errors(self.parameters_) if self.covariance_ is None else self.covariance_
         names, privacy = self.parameter_names_, self.privacy_statement_
-        return summarise(title, names, self.parameters_, covariance, level, tuple(facts), notes, privacy)
+        return summarise(title, names, self.parameters_, covariance, level, tuple(facts), self.notes_, privacy)
 
     def figures(self) -> tuple[ReportFigure, ...]:
         """Return the coefficients, and what each ridge was worth where cross-validation chose one."""
@@ -363,4 +369,10 @@ class SpreadClassifier(RecordClassifier):
         if not hasattr(self, "nominal_"):  # of a version that knew neither levels nor attributes that depend on others
             self.joint_prior_, self.latent_classes_ = None, None
             self.nominal_, self.design_width_ = (False,) * self.n_features_in_, self.n_features_in_
+        if (
+            self._is_linear
+            and self.covariance_ is None
+            and not any("No standard errors" in note for note in self.notes_)
+        ):
+            self.notes_ = (*self.notes_, *self._without_errors())
         super().fill_in()
