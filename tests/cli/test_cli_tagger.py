@@ -10,6 +10,7 @@ from askance.cli.app import main
 from askance.papers.data.made_up_corpus import synthetic_corpus
 from askance.tables.sentences import conllu_text, read_conllu, read_sentences
 
+pytestmark = pytest.mark.xdist_group("tagger")  # its loops take half a minute to compile: once is enough
 TRAIN = synthetic_corpus(150)
 TAGS = sorted({tag for sentence in TRAIN.tags for tag in sentence})
 

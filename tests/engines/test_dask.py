@@ -27,6 +27,7 @@ from engine_laws import releases as releases  # a fixture of the laws
 from waiting import PATIENCE, wait_until
 
 ASKANCE = str(Path(sys.executable).parent / "askance")
+pytestmark = pytest.mark.xdist_group("dask")  # one cluster for all
 NOWHERE = "tcp://127.0.0.1:9"
 
 
