@@ -52,7 +52,6 @@ def test_every_listed_name_loads_and_no_module_stands_in_its_way(package):
 
 # Private by its name, but documented, or without any public door. Of our own names none is here.
 NOT_OURS = {
-    "_asdict": "documented of named tuples",
     "_fields": "documented of named tuples",
     "_replace": "documented of named tuples",
     "_source_stamp": "numba has no setting for what makes cached code out of date",

@@ -33,11 +33,13 @@ NAMES = [
     "linear-moments/figure-5",
     "linear-moments/figure-6",
     "linear-moments/figure-7",
+    "linear-moments/proposition-1",
     "mean-operator/accuracy",
     "mean-operator/figure-1",
     "mean-operator/table-1",
     "mean-operator/theorem-9",
     "mean-operator/theorem-10",
+    "randomised-response/equation-3",
     "randomised-response/voting",
 ]
 

@@ -33,9 +33,18 @@ PAPERS = {
 # Modules with reproductions, by paper. These import the other modules of the paper's folder when they need them.
 _MODULES = {
     "class_ratio": ("figure_1", "figure_2", "figure_3"),
-    "linear_moments": ("appendix_a4", "figure_3", "figure_4", "figure_5", "figure_6", "figure_7"),
+    "linear_moments": ("appendix_a4", "figure_3", "figure_4", "figure_5", "figure_6", "figure_7", "proposition_1"),
     "mean_operator": ("accuracy", "factorisation", "theorem_6", "theorems"),
-    "randomised_response": ("appendix_b", "figure_1", "figure_2", "figure_3", "figure_4", "section_6_1", "voting"),
+    "randomised_response": (
+        "appendix_b",
+        "equation_3",
+        "figure_1",
+        "figure_2",
+        "figure_3",
+        "figure_4",
+        "section_6_1",
+        "voting",
+    ),
     "surveys": ("published",),
 }
 

@@ -153,3 +153,26 @@ def test_moments_under_laplace_noise_of_any_size(scale):
         mean = law @ about
         assert found.mean[0, j] - report == pytest.approx(mean, abs=1e-6 * scale + 1e-15, rel=1e-6)
         assert found.variance[0, j] == pytest.approx(law @ (about - mean) ** 2, rel=1e-6)
+
+
+def test_em_with_the_classifier_as_printed_learns_another_prior():
+    """[RR] (65) weighs by the label: in a sample its prior is that of the joint maximum, near water-filling's."""
+    rng = np.random.default_rng(65)
+    truth = rng.choice(3, 400, p=[0.6, 0.3, 0.1])
+    label = rng.random(400) < np.array([0.1, 0.5, 0.9])[truth]
+    stay, spread, flip = 0.7, 0.1, 0.2
+    reports = np.where(rng.random(400) < stay, truth, rng.integers(0, 3, 400))
+    labels = label ^ (rng.random(400) < flip)
+    counts = np.zeros((3, 2))
+    np.add.at(counts, (reports, labels.astype(int)), 1)
+    states = stay * np.eye(3) + spread  # report x state
+    prior, yes = np.full(3, 1 / 3), np.full(3, 0.5)  # a classifier with a parameter for each state: EM needs no solver
+    for _ in range(20_000):
+        noisy = np.array([(1 - flip) * (1 - yes) + flip * yes, flip * (1 - yes) + (1 - flip) * yes])
+        joint = states[:, None, :] * noisy[None] * prior  # report x label x state
+        posterior = counts[:, :, None] * joint / joint.sum(axis=2, keepdims=True)
+        chance = np.array([flip * yes, (1 - flip) * yes]) / noisy  # of a true "yes", given state and reported label
+        prior = posterior.sum(axis=(0, 1)) / 400
+        yes = np.einsum("rls,ls->s", posterior, chance) / posterior.sum(axis=(0, 1))
+    own = water_filling(counts.sum(axis=1)[None] / 400, stay, spread)[0]
+    assert np.abs(prior - own).max() == pytest.approx(0.01, abs=0.009)  # another prior, and not far

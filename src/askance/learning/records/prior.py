@@ -28,7 +28,8 @@ def water_filling(shares: Floats, stay: float, spread: float) -> Floats:
     most nu' where pi_k = 0. The first says pi_k = H_k / nu' - b / a; the second says H_k / nu' - b / a <= 0. Hence the
     formula with nu = nu'. The sum of it falls in nu, so exactly one nu makes it 1. With the m largest shares at work,
     nu_m = (H_(1) + ... + H_(m)) / (1 + m b / a); m is the largest number whose smallest member stays positive.
-    This is where expectation-maximisation (65) converges to, slowly.
+    Expectation-maximisation on the reports of this attribute alone converges to it, slowly. (65) as printed also weighs
+    by the label and the classifier: in a sample it converges to a slightly different prior, that of the joint maximum.
 
     Parameters
     ----------

@@ -10,6 +10,8 @@ from askance.learning.totals.mean_operators import mean_operator_from_proportion
 from askance.learning.totals.mean_operators import mean_operator_from_reports as mean_operator_from_reports
 from askance.learning.totals.mean_operators import mean_operator_from_some_labels as mean_operator_from_some_labels
 from askance.learning.totals.noise_ridge import noise_penalty as noise_penalty
+from askance.learning.totals.partly_known import mean_operator_from_bag_labels as mean_operator_from_bag_labels
+from askance.learning.totals.partly_known import mean_operator_from_positives as mean_operator_from_positives
 from askance.learning.totals.public_features import PublicFeatures as PublicFeatures
 from askance.learning.totals.risk_solver import minimise_risk as minimise_risk
 from askance.learning.totals.risk_solver import minimise_softmax as minimise_softmax

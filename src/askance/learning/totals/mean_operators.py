@@ -35,9 +35,9 @@ def mean_operator(X: Any, y: Any, *, classes: Sequence[Any] | None = None, fit_i
     >>> mean_operator([[1.0], [2.0], [3.0]], ["no", "yes", "yes"]).values.round(4)
     array([0.3333, 1.3333])
     """
-    rows = _rows(X, fit_intercept)
+    rows = checked_rows(X, fit_intercept)
     known = as_labels(np.unique(np.asarray(y)).tolist() if classes is None else classes, "classes")
-    codes = _aligned(Alphabet(known, "label").encode(y), rows, "labels")
+    codes = one_for_each(Alphabet(known, "label").encode(y), rows, "labels")
     return _operator(rows, np.eye(len(known))[codes], known, None)
 
 
@@ -65,8 +65,8 @@ def mean_operator_from_reports(
     >>> mean_operator_from_reports(X, ["yes", "yes", "yes", "no"], ask.Warner(0.8)).values.round(4)
     array([0.8333])
     """
-    rows = _rows(X, fit_intercept)
-    codes = _aligned(channel.encode_reports(reports, design), rows, "reports")
+    rows = checked_rows(X, fit_intercept)
+    codes = one_for_each(channel.encode_reports(reports, design), rows, "reports")
     guess = channel.unbiasing_matrix().T  # reports x classes
     classes = len(channel.classes)
     # Cov(b | truth k) = sum_o S[o, k] b(o) b(o)' - e_k e_k', and the truth of a report is guessed as before.
@@ -110,15 +110,15 @@ def mean_operator_from_some_labels(
     ... ).values
     array([-0.5])
     """
-    rows = _rows(X, fit_intercept)
+    rows = checked_rows(X, fit_intercept)
     known = as_labels(classes, "classes")
-    there = _aligned(np.asarray(labelled), rows, "marks of which labels are there")
+    there = one_for_each(np.asarray(labelled), rows, "marks of which labels are there")
     if there.dtype != bool:
         raise InvalidInput(f"labelled of type {there.dtype}", "True or False for each row")
     chance = np.broadcast_to(np.asarray(rate, dtype=float), len(rows))
     if not np.all((chance > 0) & (chance <= 1)):
         raise InvalidInput("a labelling rate outside of (0, 1]", "the probability that a label is there")
-    labels = _aligned(np.asarray(y, dtype=object), rows, "labels")[there].tolist()
+    labels = one_for_each(np.asarray(y, dtype=object), rows, "labels")[there].tolist()
     share = np.full(len(known), 1 / len(known))
     beyond = np.zeros((len(rows), len(known)))  # what a label adds to the even guess
     if labels:
@@ -152,10 +152,10 @@ def mean_operator_from_proportions(
     >>> mean_operator_from_proportions(X, bags, [[1, 0], [0, 1]], classes=("a", "b")).values
     array([0., 1.])
     """
-    rows = _rows(X, fit_intercept)
+    rows = checked_rows(X, fit_intercept)
     known = as_labels(classes, "classes")
     table = np.asarray(proportions, dtype=float)
-    which = _aligned(np.asarray(bags), rows, "bag numbers")
+    which = one_for_each(np.asarray(bags), rows, "bag numbers")
     if table.ndim != 2 or table.shape[1] != len(known) or not np.all(table >= 0):
         raise InvalidInput(f"proportions of shape {table.shape}", f"one row for each bag, for {listed(known)}")
     if np.abs(table.sum(axis=1) - 1).max() > 1e-6:
@@ -188,7 +188,8 @@ def mean_operator_from_proportions(
     return _finished(unmix @ means, covariance, known, len(rows))
 
 
-def _rows(X: Any, fit_intercept: bool) -> Floats:
+def checked_rows(X: Any, fit_intercept: bool) -> Floats:
+    """Return features as finite numbers, people x features, with a constant first if wanted."""
     features = np.asarray(X, dtype=float)
     if features.ndim != 2 or not len(features):
         raise InvalidInput(f"features of shape {features.shape}", "people x features, and at least one of the former")
@@ -197,7 +198,8 @@ def _rows(X: Any, fit_intercept: bool) -> Floats:
     return with_intercept(features, fit_intercept)
 
 
-def _aligned(values: NDArray[Any], rows: Floats, what: str) -> NDArray[Any]:
+def one_for_each(values: NDArray[Any], rows: Floats, what: str) -> NDArray[Any]:
+    """Refuse values that are not one for each row."""
     if values.shape != (len(rows),):
         raise InvalidInput(f"{what} of shape {values.shape} for {len(rows)} rows", "one for each row")
     return values

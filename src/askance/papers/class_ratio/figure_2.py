@@ -1,19 +1,21 @@
-"""[CR] figure 2: class ratios of new groups whose mix shifts, by MMD and by counting what a proportion-SVM predicts."""
+"""[CR] figure 2: class ratios of new groups whose mix shifts, by MMD and by counting predictions."""
 
 from collections.abc import Callable
+from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from askance.arrays import Floats
 from askance.papers.artefacts import Point, draw_means, panels
-from askance.papers.class_ratio.proportion_svm import fit_proportion_svm
-from askance.papers.data.ratio_sets import RatioSet, census, higgs, rotated
+from askance.papers.class_ratio.inverse_calibration import InverseCalibration, fit_inverse_calibration
+from askance.papers.class_ratio.proportion_svm import ProportionSVM, fit_proportion_svm
+from askance.papers.data.ratio_sets import RatioSet, census, comments, higgs, rotated
 from askance.papers.findings import Finding, Result, as_columns
 from askance.papers.registry import reproduces
-from askance.reports.colours import BLUE, GREEN, MIST, ORANGE, VERMILION
+from askance.reports.colours import BLUE, GREEN, GREY, MIST, ORANGE, VERMILION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,16 +24,19 @@ Predict = Callable[[Floats], float]
 
 ROWS = 600  # in each bag and in each group, as in the paper's table 1
 QUICK_ROWS = 150
+QUICK_SLACK = 1.1  # times the error of another method: two draws of few rows tell no more
 RHO = 0.1  # share of the rarer class in a training bag
 SHARES = np.arange(0.1, 0.95, 0.1)  # of the second class in new groups
 EXTREME = (0.1, 0.9)
 STYLES = {
     "pSVM": ("proportion-SVM, counted", VERMILION, "D"),
+    "InvCal": ("inverse calibration, counted", GREY, "v"),
     "paper": ("MMD as published", ORANGE, "o"),
     "class": ("MMD, one embedding a class", BLUE, "s"),
     "bag-classifier": ("bag classifier", GREEN, "^"),
 }
 _COSTS = ((0.1, 10.0), (0.1, 100.0), (1.0, 10.0))  # C and C_p, within the ranges that Yu et al. (2013) search
+_BAG_COSTS = (1.0, 10.0, 100.0)  # of inverse calibration, which has none for a row
 _BANDWIDTHS = (0.25, 1.0, 4.0)  # times the median squared distance
 
 
@@ -46,25 +51,27 @@ class RatioError(NamedTuple):
 
 
 class Tuning(NamedTuple):
-    """What cross-validation over bags chose for the proportion-SVM."""
+    """What cross-validation over bags chose for the two machines that count."""
 
-    gamma: float
-    cost: float
-    proportion_cost: float
+    svm: dict[str, float]
+    calibration: dict[str, float]
 
 
 def errors(data: RatioSet, repeats: int, rng: np.random.Generator, quick: bool) -> list[RatioError]:
     """Draw bags and new groups again and again; return the mean error of every method."""
     from askance.learning.ratios.ratio_estimator import RatioEstimator
 
-    rows = QUICK_ROWS if quick else ROWS
+    rows = _bag_size(data, quick)
     found: dict[tuple[str, float], list[float]] = {}
     tuning = None
     for _ in range(repeats):
         training, rest = data.halves(rng)
         X, bags, shares = training.bags(rotated(2, RHO), rows, rng)
         tuning = tuning or tuned(X, bags, shares[:, 1], rng, quick)
-        machine = fit_proportion_svm(X, bags, shares[:, 1], rng=rng, starts=1, **tuning._asdict())
+        counting: dict[str, ProportionSVM | InverseCalibration] = {
+            "pSVM": fit_proportion_svm(X, bags, shares[:, 1], rng=rng, starts=1, **tuning.svm),
+            "InvCal": fit_inverse_calibration(X, bags, shares[:, 1], **tuning.calibration),
+        }
         fitted = {
             "paper": RatioEstimator(method="mmd", solution="paper", random_state=0).fit(X, bags, shares),
             "class": RatioEstimator(method="mmd", random_state=0).fit(X, bags, shares),
@@ -72,7 +79,8 @@ def errors(data: RatioSet, repeats: int, rng: np.random.Generator, quick: bool) 
         }
         for share in SHARES:
             group, truth = rest.group(np.array([1 - share, share]), rows, rng)
-            found.setdefault(("pSVM", share), []).append(2 * abs(machine.share(group) - truth[1]))
+            for name, machine in counting.items():
+                found.setdefault((name, share), []).append(2 * abs(machine.share(group) - truth[1]))
             for name, estimator in fitted.items():
                 found.setdefault((name, share), []).append(float(np.abs(estimator.predict(group) - truth).sum()))
     return [
@@ -82,24 +90,29 @@ def errors(data: RatioSet, repeats: int, rng: np.random.Generator, quick: bool) 
 
 
 def tuned(X: Floats, bags: NDArray[np.int64], shares: Floats, rng: np.random.Generator, quick: bool) -> Tuning:
-    """Choose the machine's parameters as the paper does: the second copy of each bag is held out."""
+    """Choose the machines' parameters as the paper does: the second copy of each bag is held out."""
+    held_out = range(len(shares) // 2, len(shares))
     learned = bags < len(shares) // 2
     sample = X[rng.choice(len(X), min(len(X), 400), replace=False)]
     median = float(np.median(((sample[:, None] - sample[None]) ** 2).sum(axis=-1)))
-    grid = [
-        Tuning(1 / (width * median), *costs)
-        for width, costs in product(_BANDWIDTHS[1:2] if quick else _BANDWIDTHS, _COSTS[:2] if quick else _COSTS)
-    ]
+    gammas = [1 / (width * median) for width in (_BANDWIDTHS[1:2] if quick else _BANDWIDTHS)]
 
-    def missed(choice: Tuning) -> float:
-        machine = fit_proportion_svm(
-            X[learned], bags[learned], shares[: len(shares) // 2], rng=rng, starts=1, **choice._asdict()
-        )
-        return float(
-            sum(abs(machine.share(X[bags == bag]) - shares[bag]) for bag in range(len(shares) // 2, len(shares)))
-        )
+    def best(fit: Callable[..., Any], grid: list[dict[str, float]]) -> dict[str, float]:
+        def missed(choice: dict[str, float]) -> float:
+            machine = fit(X[learned], bags[learned], shares[: len(shares) // 2], **choice)
+            return float(sum(abs(machine.share(X[bags == bag]) - shares[bag]) for bag in held_out))
 
-    return min(grid, key=missed)
+        return min(grid, key=missed)
+
+    pairs = product(gammas, _COSTS[:2] if quick else _COSTS)
+    svm = [{"gamma": gamma, "cost": row, "proportion_cost": bag} for gamma, (row, bag) in pairs]
+    calibration = [{"gamma": gamma, "cost": cost} for gamma, cost in product(gammas, _BAG_COSTS)]
+    return Tuning(best(partial(fit_proportion_svm, rng=rng, starts=1), svm), best(fit_inverse_calibration, calibration))
+
+
+def _bag_size(data: RatioSet, quick: bool) -> int:
+    """As in the paper; where there are fewer rows, so many that a half has enough of each class for one bag."""
+    return min(QUICK_ROWS if quick else ROWS, len(data.codes) // 8)
 
 
 @reproduces(
@@ -110,25 +123,27 @@ def tuned(X: Floats, bags: NDArray[np.int64], shares: Floats, rng: np.random.Gen
     reference="[CR] section 4.2, figure 2",
 )
 def figure_2(rng: np.random.Generator, quick: bool) -> Result:
-    sets = (census(), higgs())
+    sets = [data for data in (census(), comments(), higgs()) if data is not None]
     rows = [row for data in sets for row in errors(data, 2 if quick else 8, rng, quick)]
-    figure, axes = panels(2, 10.0, 4.4)
+    figure, axes = panels(len(sets), 4.7 * len(sets), 4.4)
     for axis, data in zip(axes, sets, strict=True):
         _draw(axis, data, [row for row in rows if row.data == data.name])
-    axes[0].legend(frameon=False, fontsize=9)
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False, fontsize=9)
     return Result(
-        [finding for data in sets for finding in _findings(data, rows)],
+        [finding for data in sets for finding in _findings(data, rows, QUICK_SLACK if quick else 1.0)],
         as_columns(RatioError._fields, rows),
         figure,
         note=f"{'; '.join(data.source for data in sets)}. Four training bags of "
-        f"{QUICK_ROWS if quick else ROWS} rows, two of each mix (.1, .9), "
-        "drawn class by class; new groups of as many rows. The machine's bandwidth and costs are chosen by the share "
-        "that it counts in held-out bags. The paper prints no numbers for this figure. Its YouTube comments, millions "
-        "of them, are not to be had.",
+        f"{', '.join(str(_bag_size(data, quick)) for data in sets)} rows, two of each mix (.1, .9), "
+        "drawn class by class; new groups of as many rows. The machines' bandwidths and costs are chosen by the share "
+        "that they count in held-out bags. The paper prints no numbers for this figure. Its millions of YouTube "
+        "comments are not to be had; 1,956 of five videos stand for them. Inverse calibration (Rueping 2010) is not in "
+        "its figure.",
     )
 
 
-def _findings(data: RatioSet, rows: list[RatioError]) -> list[Finding]:
+def _findings(data: RatioSet, rows: list[RatioError], most: float) -> list[Finding]:
     def mean(method: str, at: tuple[float, ...] | None = None) -> float:
         chosen = [
             row.error
@@ -145,19 +160,25 @@ def _findings(data: RatioSet, rows: list[RatioError]) -> list[Finding]:
             f"{data.name}: error at shares .1 and .9, published MMD to pSVM",
             said,
             mean("paper", EXTREME) / mean("pSVM", EXTREME),
-            at_most=1.0,
+            at_most=most,
         ),
         Finding.measured(
             f"{data.name}: error over all shares, published MMD to pSVM",
             said,
             mean("paper") / mean("pSVM"),
-            at_most=1.0,
+            at_most=most,
+        ),
+        Finding.measured(
+            f"{data.name}: error over all shares, published MMD to inverse calibration",
+            "",
+            mean("paper") / mean("InvCal"),
+            at_most=most,
         ),
         Finding.measured(
             f"{data.name}: error over all shares, bag classifier to published MMD",
             "",
             mean("bag-classifier") / mean("paper"),
-            at_most=1.0,
+            at_most=most,
         ),
     ]
 

@@ -12,6 +12,7 @@ from askance.papers.data.number_sets import housing as housing
 from askance.papers.data.number_sets import proteins as proteins
 from askance.papers.data.ratio_sets import RatioSet as RatioSet
 from askance.papers.data.ratio_sets import census as census
+from askance.papers.data.ratio_sets import comments as comments
 from askance.papers.data.ratio_sets import handwritten as handwritten
 from askance.papers.data.ratio_sets import higgs as higgs
 from askance.papers.data.ratio_sets import marital_status as marital_status

@@ -90,6 +90,23 @@ def marital_status() -> RatioSet:
     return RatioSet("Adult, marital status", table.source, features, codes.astype(np.int64))
 
 
+def comments() -> RatioSet | None:
+    """Comments below five YouTube videos, spam or not: weights of 1,000 words and the length; None without them."""
+    path = data_file("youtube-spam/youtube_spam.parquet")
+    if path is None:
+        return None
+    import pyarrow.parquet as pq
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    table = pq.read_table(path)
+    texts = [text or "" for text in table["CONTENT"].to_pylist()]
+    words = TfidfVectorizer(max_features=1_000).fit_transform(texts).toarray()
+    # A length of the weights' own size: each row of these has length one.
+    length = standardised(np.log1p([[len(text)] for text in texts])) / 10
+    source = "YouTube spam collection (Alberto, Lochter & Almeida 2015, UCI)"
+    return RatioSet("YouTube comments", source, np.hstack([words, length]), table["CLASS"].to_numpy().astype(np.int64))
+
+
 def higgs() -> RatioSet:
     """A subset of HIGGS: collisions that made the particle, and others; or a stand-in."""
     path = data_file("higgs/higgs_union.parquet")

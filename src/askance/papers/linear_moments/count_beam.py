@@ -25,13 +25,18 @@ def beam_posteriors(
     The log-likelihood is that of the kept labellings: a lower bound, exact if all fit into the beam. Parameters are
     those of :func:`~askance.learning.counting.count_posterior.region_posteriors`.
     """
+    return beam_of_tokens(type_probs, corpus.words[regions.tokens(corpus)], regions, beam)
+
+
+def beam_of_tokens(
+    laws: NDArray[np.floating], types: NDArray[np.integer], regions: Regions, beam: int = BEAM
+) -> RegionPosteriors:
+    """The same, for the tokens of all regions one after the other: ``types`` are their rows in ``laws``."""
     probabilities = np.empty((int(regions.width.sum()), regions.tags))
     log_likelihood = np.empty(len(regions))
-    types = corpus.words[regions.tokens(corpus)].astype(np.int64)
-    laws = np.ascontiguousarray(type_probs, np.float64)
     _every_region(
-        laws, types, regions.token_offsets, regions.offsets, regions.tag, regions.count, regions.subset, regions.asked,
-        beam, probabilities, log_likelihood,
+        np.ascontiguousarray(laws, np.float64), np.ascontiguousarray(types, np.int64), regions.token_offsets,
+        regions.offsets, regions.tag, regions.count, regions.subset, regions.asked, beam, probabilities, log_likelihood,
     )  # fmt: skip
     impossible = np.flatnonzero(np.isneginf(log_likelihood))
     if len(impossible):

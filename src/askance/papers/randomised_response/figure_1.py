@@ -131,14 +131,15 @@ def _simulations(spread: list[tuple[float, float, float]], flat: list[tuple[floa
 def _draw(spread: list[tuple[float, float, float]]) -> "Figure":
     figure, (left, right) = panels(2, 10.4, 4.4)
     theta = np.linspace(1e-4, 1 - 1e-4, 2000)
-    fine = np.linspace(0.005, 0.995, 199)
-    for flip, colour in zip(FLIPS, COLOURS, strict=True):
+    fine = np.linspace(0.005, 0.995, 198)  # without one half, where both ends are as good
+    steps: dict[tuple[float, ...], list[int]] = {}
+    for number, (flip, colour) in enumerate(zip(FLIPS, COLOURS, strict=True)):
         name = f"flip {flip:g}" if flip else "no noise"
         left.plot(theta, objective(theta, SHOWN, flip), color=colour, lw=1.8, label=name)
-        goes = np.array([best_theta(truth, flip) for truth in fine])
-        # All noise levels give the same steps: drawn a little apart, so that each can be seen.
-        apart = 0.012 * (FLIPS.index(flip) - 1) if flip else 0.0
-        right.plot(fine, goes + np.where(goes > 0.5, -apart, apart), color=colour, lw=1.8)
+        steps.setdefault(tuple(best_theta(truth, flip) for truth in fine), []).append(number)
+    for goes, levels in steps.items():  # one line for all noise levels that lead to the same place
+        flips = [f"{FLIPS[number]:g}" for number in levels]
+        right.plot(fine, goes, color=COLOURS[levels[-1]], lw=1.8, label=f"reconstruction, flip {', '.join(flips)}")
     left.axvline(SHOWN, color=GREY, lw=1.1, ls=(0, (4, 3)), zorder=1)
     left.annotate(f"true θ₀ = {SHOWN:g}", (SHOWN, -2.4), (5, 0), textcoords="offset points", color=GREY, fontsize=9)
     left.set(xlabel="θ", ylabel="reconstruction objective J∞(θ)", ylim=(-2.5, 0.1))
@@ -149,8 +150,8 @@ def _draw(spread: list[tuple[float, float, float]]) -> "Figure":
     right.errorbar(truth, mean, 2 * error, label="spread likelihood, flip 0.2: simulated", **style)
     right.plot(fine, flat_reconstruction(fine, 0.2), color=GREY, lw=1.4, ls=(0, (4, 3)), label="flat prior, flip 0.2")
     right.set(xlabel="true θ₀", ylabel="θ that is learned")
-    right.set_title("(b) where it is largest (colours as on the left)", fontsize=11)
-    right.legend(frameon=False, fontsize=9, loc="lower right", bbox_to_anchor=(1.0, 0.1))
+    right.set_title("(b) where it is largest", fontsize=11)
+    right.legend(frameon=False, fontsize=8.5, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)
     for axis in (left, right):
         axis.grid(color=MIST, lw=0.8)
     return figure
