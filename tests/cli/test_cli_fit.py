@@ -209,7 +209,7 @@ class TestOutput:
         code, out, err = run(capsys, "release.parquet", "--formula", FORMULA, "--quiet")
         assert code == 0
         assert err == ""
-        for needed in ("Did you cheat?", "negation", "epsilon 1.38629", "at most 80.0% sure", "naive (wrong)",
+        for needed in ("Did you cheat?", "negation", "NO privacy guarantee", "alone: epsilon 1.386", "naive (wrong)",
                        "C(school)[T.south]", "3,000", "directly asked people"):  # fmt: skip
             assert needed in out
 
@@ -435,3 +435,47 @@ def test_powers_whose_squares_are_no_numbers_are_refused(place, capsys):
     code, out, err = run(capsys, "release.parquet", "--formula", f"cheated ~ {product}")
     assert (code, out) == (2, "")
     assert "at most 1e+150 in size" in err
+
+
+class TestUnits:
+    def test_coefficients_are_told_for_a_standard_deviation_too(self, place, capsys):
+        found = fitted(capsys, "release.parquet", "--formula", FORMULA)
+        ages = ask.read_release("release.parquet").to_table(["age"])["age"].to_numpy()
+        units = {unit["feature"]: unit for unit in found["units"]}
+        assert units["age"]["size"] == pytest.approx(ages.std(), rel=1e-9)
+        assert units["C(school)[T.south]"] == {
+            "feature": "C(school)[T.south]", "size": 1.0, "words": "from 0 to 1",
+        }  # fmt: skip
+
+    def test_a_unit_can_be_chosen(self, place, capsys):
+        found = fitted(capsys, "release.parquet", "--formula", FORMULA, "--per", "age=10")
+        assert found["units"][0]["size"] == 10
+        code, out, _ = run(capsys, "release.parquet", "--formula", FORMULA, "--per", "age=10", "--quiet")
+        assert code == 0
+        estimate = found["regression"]["estimates"]["age"]["estimate"]
+        line = next(line for line in out.splitlines() if "10 (as asked for)" in line)
+        assert f"{np.exp(10 * estimate):.3g}" in line
+
+    @pytest.mark.parametrize(
+        ("options", "said"),
+        [
+            (["--formula", FORMULA, "--per", "agee=10"], "Did you mean 'age'?"),
+            (["--formula", FORMULA, "--per", "age"], "age=10,income=1000"),
+            (["--formula", FORMULA, "--per", "age=-1"], "positive numbers"),
+            (["--question", "cheated", "--per", "age=10"], "without a formula"),
+        ],
+    )
+    def test_a_unit_of_nothing_is_refused(self, place, capsys, options, said):
+        code, _, err = run(capsys, "release.parquet", *options)
+        assert code == 2
+        assert said in err
+
+
+def test_few_rows_are_said_to_be_few_before_any_number(place, capsys):
+    Path("four.csv").write_text("cheated,age\nyes,20\nno,30\nyes,41\nno,52\n")
+    code, out, _ = run(capsys, "four.csv", "--study", "study.toml", "--formula", "cheated ~ age", "--quiet")
+    assert code == 0
+    assert out.index("CAUTION: 4 reports are few") < out.index("Proportions")
+    printed = str(ask.Prevalence(ask.Warner(0.8)).fit(["no", "yes", "no", "no"]).summary())
+    assert printed.index("CAUTION") < printed.index("estimate  std")
+    assert "CAUTION" not in str(ask.Prevalence(ask.Warner(0.8)).fit(["no", "yes"] * 20).summary())

@@ -98,7 +98,20 @@ class TestPage:
         other = Question("lied", ask.Warner(0.7))
         made = analyse(_release(other=(other,)), question="cheated").report
         both = math.log(4) + math.log(7 / 3)
-        assert f"epsilon {both:.4g}" in ReadPage(report_html(made)).text
+        page = ReadPage(report_html(made)).text
+        # The headline is the whole person, not the one answer that the page is about.
+        assert page.index(f"ε = {both:.4g}") < page.index("ε = 1.386") < page.index("How many")
+        assert "privacy of all 2 answers of one person together" in page
+        assert "Without any protection: age." in page
+        text = report_text(made)
+        assert text.index(f"epsilon {both:.6g}") < text.index("This answer alone: epsilon 1.386")
+        assert "Without any protection: age." in text
+
+    def test_no_level_of_privacy_is_shown_as_good(self):
+        weak = report_html(analyse(_release(ask.Warner(0.982))).report)
+        assert "ε = 3.999" in weak
+        assert 'class="card"><span class="label">privacy' in weak
+        assert "98.2% sure" in ReadPage(weak).text
 
     def test_holds_no_record(self):
         """No covariate value and no row-long list gets into the value, the page or the JSON."""
@@ -251,3 +264,31 @@ def test_nothing_that_a_terminal_obeys_is_on_a_page():
     shown = page("red\x1b[31m", "turned\u202e", ["<p>bell\x07 and \x9b2J</p>"], "0")
     assert [mark for mark in "\x1b\u202e\x07\x9b" if mark in shown] == []
     assert r"red\x1b[31m" in shown
+
+
+def test_figures_say_in_words_what_they_show(report):
+    page = report_html(report)
+    estimate = report.prevalence.askance.values[1]
+    told = f"yes {percent(estimate[0])} (from {percent(estimate[4])} to {percent(estimate[5])})"
+    assert f"<desc>Share of each true answer with 95% intervals: {told}.</desc>" in page
+    assert "<desc>Coefficients with 95% intervals: age " in page
+
+
+def test_names_of_levels_that_are_sentences_are_shown_on_several_lines():
+    long = "C(school)[T.the northern school for girls and boys]"
+    values = np.array([[1.0, 0.1, 10, 0, 0.8, 1.2]])
+    drawn = coefficient_plot(Summary("t", (long,), values), None)
+    for part in ("C(school)[T.the northern", "school for girls and", "boys]"):
+        assert part in drawn
+
+
+@pytest.mark.filterwarnings("ignore:The bags differ:askance.errors.AskanceWarning")
+def test_a_bound_that_says_nothing_is_not_printed():
+    rng = np.random.default_rng(0)
+    X, bags = rng.normal(size=(60, 2)), np.repeat(["a", "b", "c"], 20)
+    X[bags == "a"] += 1.0
+    model = ask.RatioEstimator(random_state=0).fit(X, bags, {"a": [0.8, 0.2], "b": [0.2, 0.8], "c": [0.5, 0.5]})
+    facts = dict(model.summary().facts)
+    theorem = next(text for name, text in facts.items() if "Theorem 1" in name)
+    assert "says nothing" in theorem
+    assert "error at most" not in theorem

@@ -170,6 +170,15 @@ def fit(
             rich_help_panel=_REPORTS,
         ),
     ] = None,
+    per: Annotated[
+        str | None,
+        typer.Option(
+            metavar="UNITS",
+            help="With a formula: how much of a feature its coefficient is told for beside the raw one, such as "
+            "age=10,income=1000; a standard deviation for all others.",
+            rich_help_panel=_REPORTS,
+        ),
+    ] = None,
     engine: Engine = "local",
     family: Annotated[
         Literal["linear", "logistic", "poisson", "ordered"],
@@ -338,7 +347,7 @@ def fit(
             replicate_weights=None if replicate_weights is None else _replicates(replicate_weights),
             replicate_method=replicate_method, rho=rho, rscales=_numbers(rscales, "--rscales"),
             method=ANSWERS.method(method), ridge=strength, penalty=penalty, intervals=intervals,
-            covariance=covariance, level=level,
+            covariance=covariance, level=level, per=_units(per),
         )  # fmt: skip
         done, hint = _fit_reports(context, data, study, request, engine, command, quiet)
     written = done.write(report, save)
@@ -392,6 +401,21 @@ def _numbers(text: str | None, option: str) -> tuple[float, ...] | None:
         return tuple(map(float, between_commas(text, option)))
     except ValueError:
         raise InvalidInput(f"{option} {text}", "numbers with commas between") from None
+
+
+def _units(text: str | None) -> dict[str, float]:
+    from askance.errors import InvalidInput
+
+    units = {}
+    for pair in between_commas(text, "--per") or ():
+        name, _, size = pair.rpartition("=")
+        try:
+            units[name.strip()] = float(size)
+        except ValueError:
+            name = ""
+        if not name.strip() or not 0 < units[name.strip()] < float("inf"):
+            raise InvalidInput(f"--per {text}", "features and positive numbers, such as age=10,income=1000")
+    return units
 
 
 def _ridge(ridge: str) -> str | float:

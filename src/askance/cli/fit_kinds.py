@@ -55,6 +55,7 @@ ANSWERS = Kind(
     "a question with choices",
     (
         *("study", "question", "formula", "unknown", "method", "ridge", "penalty", "intervals", "covariance", "level"),
+        "per",
         *("weight", "strata", "cluster", "fpc", "missing", "engine"),
         *("replicate_weights", "replicate_method", "rho", "rscales"),
     ),

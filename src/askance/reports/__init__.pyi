@@ -38,7 +38,9 @@ from askance.reports.summary import standard_errors as standard_errors
 from askance.reports.summary import summarise as summarise
 from askance.reports.svg import inline_svg as inline_svg
 from askance.reports.svg import plain_label as plain_label
+from askance.reports.svg import wrapped_label as wrapped_label
 from askance.reports.text import TEXT_WIDTH as TEXT_WIDTH
 from askance.reports.text import estimator_text as estimator_text
 from askance.reports.text import report_text as report_text
 from askance.reports.text_table import aligned as aligned
+from askance.reports.units import Unit as Unit

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from html import escape
 
-from askance.reports.figures import coefficient_plot, prevalence_plot
+from askance.reports.figures import coefficient_plot, coefficient_rows, prevalence_plot, share_rows
 from askance.reports.number_format import number, percent
 from askance.reports.page import alerts, card, facts, notes, summary_table, table
 from askance.reports.question_page import cards, interval_figure, privacy
 from askance.reports.report import NAIVE, Comparison, DesignFacts, Report
 from askance.reports.summary import Summary
+from askance.reports.units import Unit, in_units, unit_rows
 
 
 def answer_sections(report: Report) -> list[str]:
@@ -16,10 +17,11 @@ def answer_sections(report: Report) -> list[str]:
     by_design = facts((design.name, str(design.guarantee)) for design in report.designs if design.name)
     return [
         alerts(report.prevalence.askance.alerts),
+        alerts(report.cautions, "Caution"),
         _at_a_glance(report),
         notes(report.notes),
         _prevalence(report.prevalence),
-        "" if report.regression is None else _regression(report.regression, report.formula or ""),
+        "" if report.regression is None else _regression(report.regression, report.formula or "", report.units),
         "" if report.unknowns is None else _unknowns(report.unknowns),
         _design(report.designs),
         privacy(report, by_design),
@@ -55,18 +57,33 @@ def _prevalence(comparison: Comparison) -> str:
         heads.append("naive (wrong)")
         for row, naive in zip(rows, comparison.naive.values.tolist(), strict=True):
             row.append(percent(naive[0], 2))
-    drawn = interval_figure(prevalence_plot(summary, comparison.naive), comparison, "Share of each true answer")
+    drawn = interval_figure(
+        prevalence_plot(summary, comparison.naive),
+        comparison,
+        "Share of each true answer",
+        share_rows(summary),
+        share=True,
+    )
     return (
         f"<h2>How many</h2>{table(heads, rows, wrong=comparison.naive is not None)}{_naive_sentence(comparison)}{drawn}"
     )
 
 
-def _regression(comparison: Comparison, formula: str) -> str:
+def _regression(comparison: Comparison, formula: str, units: Sequence[Unit]) -> str:
     summary = comparison.askance
-    drawn = interval_figure(coefficient_plot(summary, comparison.naive), comparison, "Coefficients")
+    naive = None if comparison.naive is None else in_units(comparison.naive, units)
+    shown, told = Comparison(in_units(summary, units), naive), ""
+    if units:
+        told = table(*unit_rows(summary, units, odds=True), caption="In units that can be compared, as in the figure")
+    drawn = interval_figure(
+        coefficient_plot(shown.askance, shown.naive, "change in log-odds, in units that can be compared"),
+        shown,
+        "Coefficients",
+        coefficient_rows(summary),
+    )
     return (
         f"<h2>Who</h2><p>{escape(summary.title)}: <strong>{escape(formula)}</strong>. Coefficients are changes in "
-        f"log-odds for one unit of the covariate.</p>{drawn}{summary_table(summary, comparison.naive)}"
+        f"log-odds for one unit of the covariate.</p>{drawn}{summary_table(summary, comparison.naive)}{told}"
     )
 
 

@@ -37,6 +37,7 @@ def estimator_page(report: EstimatorReport) -> str:
     repeat = report.how_to_repeat
     sections = [
         alerts(summary.alerts),
+        alerts(summary.cautions, "Caution"),
         _cards(report),
         notes(report.all_notes),
         table,
@@ -52,14 +53,19 @@ def estimator_page(report: EstimatorReport) -> str:
 
 def _cards(report: EstimatorReport) -> str:
     shown = [card(h.label, h.value, f"<p>{escape(h.words)}</p>" if h.words else "") for h in report.headlines]
-    if report.guarantee is not None:
-        shown.append(privacy_card(report.guarantee, f"privacy of {report.guarantee.protects}"))
+    promised = report.whole_person or report.guarantee
+    if promised is not None:
+        columns = ", ".join(report.unprotected)
+        words = f"<p>Without any protection: {escape(columns)}.</p>" if columns else ""
+        shown.append(privacy_card(promised, f"privacy of {promised.protects}", words))
     return f'<div class="cards">{"".join(shown)}</div>' if shown else ""
 
 
 def _privacy(report: EstimatorReport) -> str:
     exact = f"<p>{escape(report.summary.privacy)}</p>" if report.summary.privacy else ""
     words = "" if report.guarantee is None else privacy_words(report.guarantee)
+    if report.whole_person is not None and report.whole_person != report.guarantee:
+        words = f"<h3>All answers of one person together</h3>{privacy_words(report.whole_person)}<h3>Here</h3>{words}"
     return f"<h2>Privacy</h2>{words or exact}" if words or exact else ""
 
 

@@ -73,6 +73,10 @@ class EstimatorReport:
         Commands or Python that make the report again.
     version : str
         The version of askance.
+    whole_person : Guarantee, optional
+        The level of all answers of one person together, if these are more than it learned from.
+    unprotected : tuple of str
+        Columns that are published as they are, if it is known which.
 
     Examples
     --------
@@ -95,6 +99,8 @@ class EstimatorReport:
     notes: tuple[str, ...] = ()
     how_to_repeat: str = ""
     version: str = __version__
+    whole_person: Guarantee | None = None
+    unprotected: tuple[str, ...] = ()
 
     @property
     def all_notes(self) -> tuple[str, ...]:
@@ -111,6 +117,8 @@ class EstimatorReport:
             "estimator": self.estimator,
             "summary": self.summary.to_dict(),
             "guarantee": None if self.guarantee is None else self.guarantee.to_dict(),
+            "whole_person": None if self.whole_person is None else self.whole_person.to_dict(),
+            "unprotected": list(self.unprotected),
             "headlines": [vars(headline) for headline in self.headlines],
             "figures": [{"title": figure.title, "description": figure.description} for figure in self.figures],
             "facts": dict(self.facts),

@@ -9,7 +9,7 @@ import numpy as np
 from askance.arrays import Floats
 from askance.reports.colours import BLUE, GREY, INK, VERMILION
 from askance.reports.summary import Summary
-from askance.reports.svg import inline_svg, plain_label
+from askance.reports.svg import inline_svg, wrapped_label
 
 _MOST_ROWS = 40  # of a figure: at half an inch each it fills two pages; the table beside it has all of them
 _BEYOND = 0.15  # of the range of all finite ends: enough to be seen as farther out
@@ -88,7 +88,7 @@ def draw_intervals(
         _intervals(axes, scale * naive.values[rows], heights - shift, VERMILION, "D", filled=False)
     if zero:
         axes.axvline(0, color=GREY, linewidth=0.8, zorder=0)
-    axes.set_yticks(heights, [plain_label(estimates.names[row]) for row in rows])
+    axes.set_yticks(heights, [wrapped_label(estimates.names[row]) for row in rows])
     axes.set_ylim(-0.6, len(rows) - 0.4)
     axes.set_xlabel(unit, color=GREY)
     axes.tick_params(axis="x", length=3)

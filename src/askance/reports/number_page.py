@@ -1,21 +1,20 @@
 """The page of a report about hidden numbers: what explains them, and how they were hidden."""
 
-from dataclasses import replace
 from html import escape
 
-import numpy as np
-
-from askance.reports.figures import coefficient_plot
+from askance.reports.figures import coefficient_plot, coefficient_rows
 from askance.reports.number_format import decimals_for, number
 from askance.reports.number_report import NumberReport
-from askance.reports.page import card, facts, notes, summary_table, table
+from askance.reports.page import alerts, card, facts, notes, summary_table, table
 from askance.reports.question_page import cards, interval_figure, privacy
 from askance.reports.report import Comparison
+from askance.reports.units import Unit, in_units, unit_rows
 
 
 def number_sections(report: NumberReport) -> list[str]:
     """Return the sections of the page, in order."""
     return [
+        alerts(report.cautions, "Caution"),
         _at_a_glance(report),
         notes(report.notes),
         _regression(report),
@@ -46,11 +45,14 @@ def _regression(report: NumberReport) -> str:
     if report.only_mean:
         return f"<h2>How much</h2><p>{title} The intercept is the mean.</p>{summary_table(summary)}"
     shown, unit = _comparable(report)
-    drawn = interval_figure(coefficient_plot(shown.askance, None, unit), shown, "Coefficients")
+    drawn = interval_figure(
+        coefficient_plot(shown.askance, None, unit), shown, "Coefficients", coefficient_rows(summary)
+    )
+    told = "" if shown is report.regression else table(*unit_rows(summary, _ranges(report), odds=False))
     over = "" if shown is report.regression else " In the figure: for the whole way between its public bounds."
     return (
         f"<h2>What explains it</h2><p>{title} Coefficients are changes in {escape(report.outcome)} for one unit of the "
-        f"column.{over}</p>{drawn}{summary_table(summary)}"
+        f"column.{over}</p>{drawn}{summary_table(summary)}{told}"
     )
 
 
@@ -58,12 +60,18 @@ def _comparable(report: NumberReport) -> tuple[Comparison, str]:
     """Coefficients of hidden columns over the whole of their bounds, so that their units do not matter."""
     summary = report.regression.askance
     slopes = [name for name in summary.names if name != "Intercept"]
-    if not all(name in report.columns for name in slopes):
+    if not all(name in report.columns for name in slopes):  # public covariates have no bounds
         return report.regression, "change for one unit"
-    widths = [report.columns[name][1] - report.columns[name][0] if name in slopes else 1.0 for name in summary.names]
-    stretch = np.array([[width, width, 1, 1, width, width] for width in widths])  # z and p stay
-    wide = replace(summary, values=summary.values * stretch)
-    return Comparison(wide, None), "change from the lowest to the highest value"
+    units = _ranges(report)
+    return Comparison(in_units(summary, units), None), "change from the lowest to the highest value"
+
+
+def _ranges(report: NumberReport) -> list[Unit]:
+    return [
+        Unit(name, report.columns[name][1] - report.columns[name][0], "its public bounds")
+        for name in report.regression.askance.names
+        if name in report.columns
+    ]
 
 
 def _design(report: NumberReport) -> str:

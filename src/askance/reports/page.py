@@ -11,6 +11,8 @@ from askance.reports.html_table import html_table
 from askance.reports.number_format import number
 from askance.reports.summary import Summary
 
+_IMAGE = '<svg role="img" aria-label="{}"'
+
 
 def page(heading: str, over: str, sections: Iterable[str], version: str) -> str:
     """Return the page: heading, a line above it, sections (empty ones are left out) and who made it."""
@@ -32,9 +34,9 @@ def notes(texts: Iterable[str]) -> str:
     return "\n".join(f'<p class="note" role="note"><strong>Note.</strong> {escape(note)}</p>' for note in texts)
 
 
-def alerts(texts: Iterable[str]) -> str:
+def alerts(texts: Iterable[str], word: str = "Alert") -> str:
     """Return what must be read before any number."""
-    return "\n".join(f'<p class="note" role="alert"><strong>Alert.</strong> {escape(text)}</p>' for text in texts)
+    return "\n".join(f'<p class="note" role="alert"><strong>{word}.</strong> {escape(text)}</p>' for text in texts)
 
 
 def card(label: str, value: str, words: str = "", kind: str = "", role: str = "") -> str:
@@ -104,7 +106,11 @@ def summary_table(summary: Summary, naive: Summary | None = None) -> str:
 
 def figure(svg: str, description: str, caption: str) -> str:
     """Return a figure: a description for those who do not see it, and HTML below it."""
-    labelled = svg.replace("<svg", f'<svg role="img" aria-label="{escape(description)}"', 1)
+    opening, rest = svg.partition(">")[::2]
+    # The description is in the drawing, too: it stays with it where it is copied from the page.
+    labelled = (
+        f"{opening.replace('<svg', _IMAGE.format(escape(description)), 1)}><desc>{escape(description)}</desc>{rest}"
+    )
     return f"<figure>{labelled}<figcaption>{caption}</figcaption></figure>"
 
 

@@ -1,12 +1,15 @@
 """What the pages about one question of a study share."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 
 from askance.mechanisms.accounting.shuffling import shuffled_in_words
+from askance.reports.number_format import decimals_for, number, percent
 from askance.reports.page import card, code, figure, page, privacy_card, privacy_words
 from askance.reports.report import NAIVE, Comparison, QuestionReport
+
+_MOST_READ_OUT = 8  # estimates of a figure: as many as a listener follows; the table has all of them
 
 
 def question_page(report: QuestionReport, sections: Iterable[str]) -> str:
@@ -18,25 +21,55 @@ def question_page(report: QuestionReport, sections: Iterable[str]) -> str:
 def cards(found: str, report: QuestionReport, reports: int, words: str = "") -> str:
     """Return what to see first: what was found, how private it is, and out of how many reports."""
     size = card("reports", f"{reports:,}", words)
-    return f'<div class="cards">{found}{privacy_card(report.guarantee, "privacy of this answer")}{size}</div>'
+    return f'<div class="cards">{found}{_whole_person(report)}{size}</div>'
+
+
+def _whole_person(report: QuestionReport) -> str:
+    """The level that counts: of everything that one person told, and what nothing protects."""
+    whole, alone, label = report.whole_person, report.guarantee, "privacy of this answer, the only one"
+    words = ""
+    if whole != alone:
+        label = f"privacy of {whole.protects}"
+        level = "no guarantee" if math.isinf(alone.epsilon) else f"ε = {alone.epsilon:.4g}"
+        words = f"<p>This answer alone: {level}.</p>"
+    if report.unprotected:
+        words += f"<p>Without any protection: {escape(', '.join(report.unprotected))}.</p>"
+    return privacy_card(whole, label, words)
 
 
 def privacy(report: QuestionReport, by_design: str = "") -> str:
     """Return the section on privacy; ``by_design`` is a list of the designs' own levels."""
-    whole = ""
+    whole, alone = "", ""
     if report.whole_person != report.guarantee:
-        loud = "" if math.isfinite(report.whole_person.epsilon) or not report.private else ' class="note"'
-        whole = f"<p{loud}>All questions of the study together: {escape(str(report.whole_person))}.</p>"
+        whole = f"<h3>All answers of one person together</h3>{privacy_words(report.whole_person)}"
+        alone = "<h3>This answer alone</h3>"
+    columns = ", ".join(report.unprotected)
+    open_columns = (
+        f"<p>Published as they are, without any protection: {escape(columns)}.</p>" if report.unprotected else ""
+    )
     mixed = "" if report.shuffled is None else f"<p>If shuffled: {escape(shuffled_in_words(report.shuffled))}</p>"
-    return f"<h2>Privacy</h2>{privacy_words(report.guarantee)}{whole}{by_design}{mixed}"
+    return f"<h2>Privacy</h2>{whole}{alone}{privacy_words(report.guarantee)}{by_design}{mixed}{open_columns}"
 
 
-def interval_figure(svg: str, comparison: Comparison, what: str) -> str:
+def interval_figure(svg: str, comparison: Comparison, what: str, rows: Sequence[int], *, share: bool = False) -> str:
     """Return a figure of estimates with the key of its marks."""
     key = f'<span class="key"></span>askance, {comparison.askance.percent} interval'
     if comparison.naive is not None:
         key += f' &emsp;<span class="key hollow"></span><span class="wrong">{NAIVE}</span>'
-    return figure(svg, f"{what} with intervals", key)
+    return figure(
+        svg, f"{what} with {comparison.askance.percent} intervals: {_read_out(comparison, rows, share)}.", key
+    )
+
+
+def _read_out(comparison: Comparison, rows: Sequence[int], share: bool) -> str:
+    """What a figure shows, for those who do not see it."""
+    shown = []
+    for row in rows[:_MOST_READ_OUT]:
+        estimate, error, _, _, low, high = comparison.askance.values[row].tolist()
+        digits = 1 if share else decimals_for(error)
+        told = (percent(each) if share else number(each, digits) for each in (estimate, low, high))
+        shown.append("{} {} (from {} to {})".format(comparison.askance.names[row], *told))
+    return "; ".join(shown) + (f"; and {len(rows) - _MOST_READ_OUT} more" if len(rows) > _MOST_READ_OUT else "")
 
 
 def _reproduction(report: QuestionReport) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from askance.channels.guarantee import Guarantee
 from askance.reports.summary import Summary
+from askance.reports.units import Unit
 
 FORMAT = "askance-report"
 VERSION = 1
@@ -170,6 +171,8 @@ class QuestionReport:
         The version of askance.
     shuffled : Guarantee, optional
         What would protect this answer if the reports were published in random order; shown beside the local level.
+    unprotected : tuple of str
+        Columns of the study that are published as they are.
     """
 
     study: str
@@ -182,6 +185,13 @@ class QuestionReport:
     command: str
     version: str
     shuffled: Guarantee | None = field(default=None, kw_only=True)
+    unprotected: tuple[str, ...] = field(default=(), kw_only=True)
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What to think of before reading any number; each once."""
+        found = (part for part in vars(self).values() if isinstance(part, Comparison))
+        return tuple(dict.fromkeys(words for part in found for words in part.askance.cautions))
 
     @property
     def private(self) -> bool:
@@ -202,6 +212,8 @@ class QuestionReport:
             "guarantee_in_words": self.guarantee.in_words(),
             "whole_person": self.whole_person.to_dict(),
             "shuffled": None if self.shuffled is None else self.shuffled.to_dict(),
+            "unprotected": list(self.unprotected),
+            "cautions": list(self.cautions),
             "notes": list(self.notes),
             "command": self.command,
         }
@@ -220,6 +232,8 @@ class Report(QuestionReport):
     diagnostics : Diagnostics
     unknowns : Summary, optional
         What was unknown about the designs, and is estimated.
+    units : tuple of Unit
+        Of the regression: how much of each feature its coefficient is told for beside the raw one.
     """
 
     designs: tuple[DesignFacts, ...]
@@ -228,6 +242,7 @@ class Report(QuestionReport):
     formula: str | None
     diagnostics: Diagnostics
     unknowns: Summary | None = None
+    units: tuple[Unit, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return a strictly JSON-able mapping: no NaN, no infinity."""
@@ -238,6 +253,7 @@ class Report(QuestionReport):
                 "designs": [design.to_dict() for design in self.designs],
                 "prevalence": self.prevalence.to_dict(),
                 "regression": None if self.regression is None else self.regression.to_dict(),
+                "units": [vars(unit) for unit in self.units],
                 "diagnostics": self.diagnostics.to_dict(),
             }
             | ({} if self.unknowns is None else {"unknowns": self.unknowns.to_dict()})

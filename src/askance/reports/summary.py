@@ -16,6 +16,10 @@ from askance.reports.number_format import decimals_for, limit, number, p_value
 from askance.reports.text_table import aligned
 
 COLUMNS = ("estimate", "std_error", "z", "p_value", "lower", "upper")
+# Standard errors and tests hold for many reports. Ten for each parameter is the oldest rule of thumb for logistic
+# regressions with answers that nobody hid (Peduzzi et al. 1996); hidden ones tell less. Below thirty even a share's
+# normal interval is rough.
+_FEWEST, _FEWEST_EACH = 30, 10
 NO_ESTIMATES: Floats = np.empty((0, len(COLUMNS)))
 
 
@@ -94,6 +98,7 @@ class Summary:
             "notes": list(self.notes),
             "privacy": self.privacy,
             "alerts": list(self.alerts),
+            "cautions": list(self.cautions),
         }
 
     def decimals(self) -> list[int]:
@@ -117,15 +122,32 @@ class Summary:
         """Return the heads of :meth:`cells`."""
         return ["", "estimate", "std. error", "z", "p", f"{self.percent} from", "to"]
 
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What to think of before reading the table: reports that are too few for it."""
+        said = self.fact("reports") or self.fact("people") or ""
+        count, parameters = said.replace(",", ""), len(self.names)
+        if not count.isdigit() or not np.isfinite(self.values[:, 1]).any():
+            return ()
+        wanted = max(_FEWEST, _FEWEST_EACH * parameters)
+        if int(count) >= wanted:
+            return ()
+        what = "estimate" if parameters == 1 else "estimates"
+        return (
+            f"{int(count):,} reports are few for {parameters} {what}: standard errors, intervals and p-values are "
+            f"approximations that hold for many, here for about {wanted:,} or more, and can be far off.",
+        )
+
     def to_markdown(self) -> str:
         """Return the table, and what must be read beside it, as Markdown."""
-        beside = [*(f"**Alert**: {a}" for a in self.alerts), *(f"{name}: {text}" for name, text in self.all_facts)]
-        lines = [f"**{self.title}**", *([markdown_table(self.heads(), self.cells())] if self.names else [])]
+        first = [*(f"**Alert**: {a}" for a in self.alerts), *(f"**Caution**: {c}" for c in self.cautions)]
+        beside = [*(f"{name}: {text}" for name, text in self.all_facts)]
+        lines = [f"**{self.title}**", *first, *([markdown_table(self.heads(), self.cells())] if self.names else [])]
         return "\n\n".join([*lines, *beside, *(f"Note: {note}" for note in self.notes)])
 
     def to_latex(self) -> str:
         """Return the table as LaTeX (package booktabs); facts, privacy and notes are comments above it."""
-        beside = [*self.alerts, *(f"{name}: {text}" for name, text in self.all_facts), *self.notes]
+        beside = [*self.alerts, *self.cautions, *(f"{name}: {text}" for name, text in self.all_facts), *self.notes]
         comments = [f"% {one_line(line)}" for line in beside]
         return "\n".join([*comments, latex_table(self.heads(), self.cells(), self.title)])
 
@@ -133,7 +155,7 @@ class Summary:
         table = aligned(self.heads(), self.cells()) if self.names else []
         facts = [f"{name}: {value}" for name, value in self.all_facts]
         notes = [f"Note: {note}" for note in self.notes]
-        alerts = [f"ALERT: {alert}" for alert in self.alerts]
+        alerts = [*(f"ALERT: {alert}" for alert in self.alerts), *(f"CAUTION: {words}" for words in self.cautions)]
         return "\n".join([*map(one_line, [self.title, *alerts]), *table, *map(one_line, [*facts, *notes])])
 
     def _repr_html_(self) -> str:
@@ -141,9 +163,10 @@ class Summary:
             html_table(self.heads(), self.cells(), caption=self.title) if self.names else f"<p>{escape(self.title)}</p>"
         )
         lines = [*self.all_facts, *(("Note", note) for note in self.notes)]
+        first_lines = [*(("Alert", alert) for alert in self.alerts), *(("Caution", words) for words in self.cautions)]
         first, last = (
             "".join(f"<p><b>{escape(name)}</b>: {escape(text)}</p>" for name, text in part)
-            for part in ([("Alert", alert) for alert in self.alerts], lines)
+            for part in (first_lines, lines)
         )
         return first + table + last
 

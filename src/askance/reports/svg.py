@@ -7,6 +7,7 @@ between light and dark; every other colour stays as it is. Text inside coloured 
 
 import io
 import re
+import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -63,6 +64,23 @@ def inline_svg(draw: Callable[[Any], object], size: tuple[float, float], prefix:
     for colour, variable in _PAGE_COLOURS.items():
         svg = svg.replace(colour.lower(), f"var({variable})")
     return svg
+
+
+_LABEL_WIDTH, _LABEL_LINES = 24, 3  # letters and lines of a name beside a row: three lines are as high as a row is
+
+
+def wrapped_label(text: str) -> str:
+    """Return a label on up to three lines, for names of levels that are sentences.
+
+    Examples
+    --------
+    >>> wrapped_label("C(school)[a long name of a school in the north]").splitlines()
+    ['C(school)[a long name of', 'a school in the north]']
+    """
+    lines = textwrap.wrap(
+        plain_label(text, len(text)), _LABEL_WIDTH, max_lines=_LABEL_LINES, placeholder="…", break_on_hyphens=True
+    )
+    return "\n".join(lines)
 
 
 def plain_label(text: str, longest: int = 28) -> str:

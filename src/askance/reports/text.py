@@ -1,5 +1,6 @@
 """A report as plain text, for the terminal."""
 
+import math
 import textwrap
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ from askance.reports.number_format import number
 from askance.reports.number_report import NumberReport
 from askance.reports.report import NAIVE, Comparison, QuestionReport, Report
 from askance.reports.text_table import aligned
+from askance.reports.units import unit_rows
 
 TEXT_WIDTH = 100  # of paragraphs in a terminal: as wide as the tables, and two such windows fit on a screen
 
@@ -29,8 +31,12 @@ def report_text(report: Report | NumberReport) -> str:
         first = [paragraph("ALERT: ", alert) for alert in report.prevalence.askance.alerts]
         tables += ["", *_prevalence(report.prevalence)]
         tables += [] if report.unknowns is None else ["", str(report.unknowns)]
+    first += [paragraph("CAUTION: ", words) for words in report.cautions]
     if report.regression is not None:
         tables += ["", *_regression(report.regression, report.formula or "")]
+        if isinstance(report, Report) and report.units:
+            heads, rows = unit_rows(report.regression.askance, report.units, odds=True)
+            tables += ["", "In units that can be compared", *aligned(heads, rows)]
     facts = [paragraph(f"{name}: ", text) for name, text in report.diagnostics.lines()]
     notes = [paragraph("Note: ", note) for note in report.notes]
     top = [one_line(heading), one_line(asked), *first, ""]
@@ -38,10 +44,15 @@ def report_text(report: Report | NumberReport) -> str:
 
 
 def _privacy(report: QuestionReport) -> list[str]:
-    exact = "NO privacy guarantee. " if not report.private else f"epsilon {report.guarantee.epsilon:.6g}. "
-    lines = [paragraph("Privacy: ", exact + report.guarantee.in_words())]
-    if report.whole_person != report.guarantee:
-        lines += [paragraph("Whole person: ", f"{report.whole_person}.")]
+    whole = report.whole_person
+    exact = "NO privacy guarantee. " if math.isinf(whole.epsilon) else f"epsilon {whole.epsilon:.6g}. "
+    if whole == report.guarantee:
+        lines = [paragraph("Privacy: ", exact + whole.in_words())]
+    else:
+        lines = [paragraph(f"Privacy of {whole.protects}: ", exact + whole.in_words())]
+        lines += [paragraph("This answer alone: ", f"{report.guarantee}.")]
+    if report.unprotected:
+        lines += [paragraph("Without any protection: ", f"{', '.join(report.unprotected)}.")]
     if report.shuffled is not None:
         lines += [paragraph("If shuffled: ", shuffled_in_words(report.shuffled))]
     return lines

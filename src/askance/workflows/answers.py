@@ -22,6 +22,7 @@ from askance.statistics.frequencies import ReportCounts, ReportFrequencies
 from askance.workflows.covariate_notes import notes_on_hidden_covariates
 from askance.workflows.fit_result import FitResult, question_result
 from askance.workflows.report_files import OpenReports
+from askance.workflows.units import units_of
 from askance.workflows.unknown_numbers import known_question, unknown_summary
 
 _STANDARD_ERRORS = {
@@ -92,6 +93,7 @@ def analyse_answers(opened: OpenReports, engine: str | Engine = "local", command
         prevalence=_comparison(fitted, naive, request.level, len(fitted.classes_)),
         regression=None if model is None else _comparison(model, naive_model, request.level, len(model.parameters_)),
         unknowns=unknown_summary(last, request.level),
+        units=() if formula is None else units_of(opened, runs),
         formula=None if formula is None else formula.text,
         diagnostics=_diagnostics(fitted, model, weight, _check(known, counts, expected, fitted)),
         shuffled=level_if_shuffled(asked.channel, counts.rows),

@@ -1,7 +1,7 @@
 """What is to be learned from reports, and how: read from options once, and known from there on."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from askance.errors import InvalidInput
@@ -40,6 +40,9 @@ class FitRequest:
         As for :class:`~askance.IndirectClassifier`; ``ridge`` also for the other estimators.
     level : float
         Confidence level of the intervals.
+    per : mapping from features to numbers
+        Of a regression of answers: how much of a feature its coefficient is told for beside the raw one; a standard
+        deviation for those that are not named.
 
     Examples
     --------
@@ -66,6 +69,7 @@ class FitRequest:
     intervals: str = "auto"
     covariance: str = "auto"
     level: float = 0.95
+    per: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     @classmethod
     def of(
@@ -79,6 +83,8 @@ class FitRequest:
                 'both, such as "cheated ~ age" and "cheaters ~ age"',
                 'For proportions alone, write a formula without covariates: "cheated ~ 1".',
             )
+        if options.get("per") and formula is None:
+            raise InvalidInput("units of features without a formula", 'both, such as "cheated ~ age" and per age = 10')
         return cls(formula=None if formula is None else Formula.of(formula), unknowns=each, **options)
 
     @property

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from askance.channels.guarantee import Guarantee
 from askance.files.kinds import MODEL
 from askance.files.targets import write_text
 from askance.learning.face.estimator import Estimator
@@ -68,9 +69,18 @@ def model_result(
     remarks: Sequence[str] = (),
     text: str = "",
     command: str = "",
+    whole_person: Guarantee | None = None,
+    unprotected: tuple[str, ...] = (),
 ) -> FitResult:
     """Return the result of a fit whose model speaks for itself; ``text`` is its summary if not given."""
     report = EstimatorReport(
-        summary.title, summary, type(model).__name__, model.guarantee_, figures=model.figures(), how_to_repeat=command
+        summary.title,
+        summary,
+        type(model).__name__,
+        model.guarantee_,
+        figures=model.figures(),
+        how_to_repeat=command,
+        whole_person=whole_person,
+        unprotected=unprotected,
     )
     return FitResult(model, text or str(summary), account, report, tuple(remarks))

@@ -43,7 +43,8 @@ def analyse_records(opened: OpenReports, command: str = "") -> FitResult:
     title = f"A linear classifier of clean records, from reports on {opened.asked.name!r} and its label"
     text = "\n".join([title, *(["", str(summary), ""] if few else []), *_lines(facts)])
     shown = summary if few else replace(summary, names=(), values=NO_ESTIMATES)
-    return model_result(model, shown, account, remarks=remarks, text=text, command=command)
+    about: dict[str, Any] = {"whole_person": opened.whole_person, "unprotected": opened.unprotected}
+    return model_result(model, shown, account, remarks=remarks, text=text, command=command, **about)
 
 
 def _fitted(reports: RowReports, ridge: str | float) -> SpreadClassifier:

@@ -33,6 +33,8 @@ class OpenReports:
         What rows that were left out had lacked.
     whole_person : Guarantee
         The privacy of all answers of one person, also of those that the release does not hold.
+    unprotected : tuple of str
+        Columns of the study that are published as they are.
     """
 
     request: FitRequest
@@ -40,6 +42,7 @@ class OpenReports:
     asked: Question
     whole_person: Guarantee
     missing: MissingValues | None = None
+    unprotected: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, release: Release, request: FitRequest, whole_person: Guarantee | None = None) -> "OpenReports":
@@ -49,7 +52,8 @@ class OpenReports:
         missing = None
         if request.missing == "drop":
             release, missing = complete_release(release, request.needed(asked))
-        return cls(request, release, asked, whole_person or release.header.guarantee, missing)
+        promised, unprotected = whole_person or release.header.guarantee, release.header.unprotected
+        return cls(request, release, asked, promised, missing, unprotected)
 
     def about(self, notes: Iterable[str], command: str) -> dict[str, Any]:
         """Return what every report about the question says."""
@@ -68,6 +72,7 @@ class OpenReports:
             "text": asked.text,
             "guarantee": asked.guarantee,
             "whole_person": self.whole_person,
+            "unprotected": self.unprotected,
             "notes": (*first, *notes),
             "command": command,
             "version": __version__,
@@ -164,7 +169,7 @@ def _collected(data: Data, study: Header, request: FitRequest) -> OpenReports:
         table, missing = complete_table(table, request.needed(asked), labels)
         if not table.num_rows:
             raise InvalidInput(f"no row of {data.path} has everything: {missing.sentence()}", "complete rows")
-    return OpenReports(request, Release.from_table(table, header), asked, study.guarantee, missing)
+    return OpenReports(request, Release.from_table(table, header), asked, study.guarantee, missing, study.unprotected)
 
 
 def _refuse_packed(asked: Question, place: Path) -> None:

@@ -131,15 +131,15 @@ def analyse_survey(data: StrPath, study: Path | None, request: SurveyRequest, co
     command : str
         What makes the report again.
     """
-    samples: list[Sample] = []
+    headers: list[Header] = []
 
     def wanted(header: Header) -> tuple[tuple[str, ...], bool]:
-        samples.append(header.sample)
+        headers.append(header)
         asked = request.of_sample(header.sample)
         return asked.columns(header), asked.missing == "drop"
 
     release, missing = open_columns(data, None if study is None else Study.read(study), wanted)
-    (sample,) = samples
+    sample = headers[0].sample
     with collected_remarks() as remarks:
         model = request.of_sample(sample).fit(release)
     lacking = missing.sentence() if missing is not None else ""
@@ -156,4 +156,6 @@ def analyse_survey(data: StrPath, study: Path | None, request: SurveyRequest, co
         "guarantee": model.guarantee_.to_dict(),
         "remarks": remarks,
     }
-    return model_result(model, summary, account, remarks=remarks, command=command)
+    (header,) = headers  # of the whole study, although a table may have been read in part
+    about: dict[str, Any] = {"whole_person": header.guarantee, "unprotected": header.unprotected}
+    return model_result(model, summary, account, remarks=remarks, command=command, **about)

@@ -99,14 +99,10 @@ class RatioDiagnosis:
                 f"smallest singular value {number(self.bag_separation, 4)}, classes at least "
                 f"{number(self.class_separation, 4)} apart",
             ),
-            (
-                f"Q(D) {number(self.q, 1)}; Theorem 1",
-                "not for kernels with k(x, x) above 1"
-                if math.isnan(self.theorem_1)
-                else f"error at most {number(self.theorem_1, 3)} {chance}",
-            ),
+            (f"Q(D) {number(self.q, 1)}; Theorem 1", self._theorem_1(chance)),
         ]
-        if not math.isnan(self.lemma_4):
+        # Two tables of proportions are never farther apart than this: a larger bound says nothing.
+        if self.lemma_4 < math.sqrt(2 * self.bags):
             found.append(("Lemma 4", f"noise of the proportions at most {number(self.lemma_4, 3)} {chance}"))
         if not math.isnan(self.bag_misfit_p):
             found.append(
@@ -125,6 +121,14 @@ class RatioDiagnosis:
                 )
             )
         return tuple(found)
+
+    def _theorem_1(self, chance: str) -> str:
+        """The paper's bound where it says something: no two vectors of ratios are sqrt(2) apart, or farther."""
+        if math.isnan(self.theorem_1):
+            return "not for kernels with k(x, x) above 1"
+        if self.theorem_1 >= math.sqrt(2):
+            return "says nothing about bags of this number and size; the intervals do"
+        return f"error at most {number(self.theorem_1, 3)} {chance}"
 
     @property
     def notes(self) -> tuple[str, ...]:
