@@ -8,6 +8,7 @@ import pytest
 
 from askance.collector.stores import store_at
 from collector_study import PLAIN, postgres_programs, questionnaire, running_postgres
+from waiting import PATIENCE
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 # A machine without a network: nothing but our own server is asked for anything.
@@ -49,6 +50,16 @@ def browser():
 
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        new_context = started.new_context
+
+        def new_patient_context(**options):
+            context = new_context(**options)
+            context.set_default_timeout(PATIENCE * 1000)  # half a minute is not enough where everything waits
+            context.set_default_navigation_timeout(PATIENCE * 1000)
+            return context
+
+        started.new_context = new_patient_context
+        started.new_page = lambda **options: new_patient_context(**options).new_page()
         yield started
         started.close()
 
