@@ -4,7 +4,23 @@ Every error that askance raises on purpose derives from :class:`AskanceError`, s
 tell "you gave me something I cannot use" from a defect in the program.
 """
 
+from collections.abc import Iterable
+
 from askance.printing import one_line
+
+
+def did_you_mean(word: object, known: Iterable[object]) -> str:
+    """Return a question with the known word that is meant, for the end of a message; nothing if none is near.
+
+    Examples
+    --------
+    >>> did_you_mean("agee", ["age", "school"]), did_you_mean("income", ["age"])
+    ("Did you mean 'age'?", '')
+    """
+    from difflib import get_close_matches
+
+    close = get_close_matches(str(word), list(map(str, known)), n=1)
+    return f"Did you mean {close[0]!r}?" if close else ""
 
 
 class AskanceError(Exception):

@@ -20,6 +20,7 @@ from askance.cli.demo import demo
 from askance.cli.dossier import dossier
 from askance.cli.fit import fit
 from askance.cli.ledger import ledger
+from askance.cli.new import new
 from askance.cli.options import canonical_name
 from askance.cli.plan import plan
 from askance.cli.predict import predict
@@ -27,6 +28,7 @@ from askance.cli.privatize import privatize
 from askance.cli.ratios import ratios
 from askance.cli.release import release
 from askance.cli.reproduce import reproduce
+from askance.cli.simulate import simulate
 from askance.cli.standard_input import standard_input
 from askance.cli.tag import tag
 from askance.cli.verify import verify
@@ -49,12 +51,13 @@ app = typer.Typer(
     name="askance",
     help="Learn models from what people were willing to tell you.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "token_normalize_func": canonical_name},
 )
 for command in (
     demo,
+    new,
+    simulate,
     privatize,
     verify,
     fit,
@@ -121,8 +124,8 @@ def _exit_code(arguments: list[str] | None) -> int:
         return fail(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error))
     except MemoryError:
         return fail("this takes more memory than there is")
-    except SystemExit:  # typer ends like this where standard output was closed; with 1, which means a failed audit
-        return _nobody_reads()
+    except SystemExit as ended:  # typer ends with 1 where standard output was closed, which means a failed audit here
+        return 0 if not ended.code else _nobody_reads()  # and with 0 where a shell asked how a word goes on
     except Exception as error:
         if hasattr(error, "format_message"):  # typer's own errors, whichever copy of click it has
             said = _misuse(error)

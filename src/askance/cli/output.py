@@ -80,6 +80,21 @@ def warn(text: str) -> None:
     console(stderr=True).print(one_line(f"WARNING: {text}"), style="bold red")
 
 
+def ask_for(words: str, proposed: str, otherwise: str) -> str:
+    """Ask for a line on standard input; what is proposed stands for an empty one.
+
+    ``otherwise`` says what to do where nobody answers.
+    """
+    from askance.errors import InvalidInput
+
+    shown = f"{words} [{proposed}]: " if proposed else f"{words}: "
+    console(stderr=True).print(one_line(shown), end="" if sys.stdin.isatty() else "\n")
+    said = sys.stdin.readline()
+    if not said:
+        raise InvalidInput(f"no answer to {words!r}", "a line on standard input", otherwise)
+    return said.strip() or proposed
+
+
 def tell_end(remarks: Iterable[str], written: Iterable[str], *, quiet: bool) -> None:
     """Say what must not be overlooked, and which files there are now."""
     if quiet:

@@ -41,9 +41,10 @@ def reproduce(
         else:
             _print_list(console(), listed)
         return
-    accounts, passes = [], True
-    for entry in select(names):
-        with spinner(f"{entry.name}: {entry.title}", quiet=quiet):
+    accounts, passes, chosen = [], True, list(select(names))
+    for done, entry in enumerate(chosen):
+        share = f"{100 * done // len(chosen)}% done, {done + 1} of {len(chosen)}: " if len(chosen) > 1 else ""
+        with spinner(f"{share}{entry.name}: {entry.title}", quiet=quiet):
             outcome = run_entry(entry, out, seed, quick)
         passes = passes and outcome.passes
         if as_json:

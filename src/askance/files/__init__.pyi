@@ -1,5 +1,6 @@
 from askance.files.kinds import CROSSTAB as CROSSTAB
 from askance.files.kinds import DOSSIER as DOSSIER
+from askance.files.kinds import MADE_UP as MADE_UP
 from askance.files.kinds import MODEL as MODEL
 from askance.files.kinds import PICTURES as PICTURES
 from askance.files.kinds import PNG as PNG
@@ -8,6 +9,7 @@ from askance.files.kinds import RATIOS as RATIOS
 from askance.files.kinds import RECEIPT as RECEIPT
 from askance.files.kinds import REPORT as REPORT
 from askance.files.kinds import REPORTS as REPORTS
+from askance.files.kinds import STUDY as STUDY
 from askance.files.kinds import TAGGED as TAGGED
 from askance.files.kinds import UNIT_TABLES as UNIT_TABLES
 from askance.files.kinds import FileKind as FileKind

@@ -73,6 +73,8 @@ MODEL = FileKind.of_format("askance-model")
 RECEIPT = FileKind.of_format("askance-ledger-receipt")
 REPORT = FileKind("a report of askance", rb"<!doctype html>", rb"<footer>Made by askance ")
 DOSSIER = FileKind("a dossier of askance", rb"# Privacy dossier: ", rb"Made by askance ")
+MADE_UP = FileKind("made-up answers of askance", rb"[^\n]*,made_up\r?\n", rb",simulated\r?\n\Z")
+STUDY = FileKind("a study file", rb"(?s)(?:.*?\n)?[ \t]*\[questions\b")
 PNG = FileKind("a picture (PNG)", rb"\x89PNG\r\n")
 SVG = FileKind("a picture (SVG)", rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!DOCTYPE svg[^>]*>\s*)?<svg\b")
 PDF = FileKind("a document (PDF)", rb"%PDF-")
@@ -92,10 +94,11 @@ _OTHERS = (
     _LEDGER,
     FileKind("an SQLite database", rb"SQLite format 3\0"),
     REPORTS,
-    FileKind("a study file", rb"(?s)(?:.*?\n)?[ \t]*\[questions\b"),
+    STUDY,
 )
 _KNOWN = (
-    *map(FileKind.of_format, _FORMATS), REPORT, DOSSIER, PNG, SVG, PDF, PREDICTIONS, RATIOS, *TAGGED.values(), *_OTHERS,
+    *map(FileKind.of_format, _FORMATS), REPORT, DOSSIER, MADE_UP, PNG, SVG, PDF, PREDICTIONS, RATIOS,
+    *TAGGED.values(), *_OTHERS,
 )  # fmt: skip
 _UNKNOWN = "something that askance did not write"
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 from askance import __version__
 from askance.channels.guarantee import HOWEVER_FAR_APART, Guarantee, proof_page
 from askance.channels.specs import channel_from_spec
-from askance.errors import InvalidInput, ReleaseError
+from askance.errors import InvalidInput, ReleaseError, did_you_mean
 from askance.releases.declarations import SIMPLE_SAMPLE, check_names
 from askance.releases.declarations import Covariate as Covariate
 from askance.releases.declarations import Question as Question
@@ -130,7 +130,9 @@ class Header:
                 )
             return self.questions[0]
         if name not in by_name:
-            raise InvalidInput(f"no question {name!r} in the release", f"one of {', '.join(by_name)}")
+            raise InvalidInput(
+                f"no question {name!r} in the release", f"one of {', '.join(by_name)}", did_you_mean(name, by_name)
+            )
         return by_name[name]
 
     def question_about(self, name: str | None = None, left: str | None = None) -> Question:
@@ -155,7 +157,11 @@ class Header:
         known = dict.fromkeys(n for question in self.questions for n in (question.name, *question.sources))
         if len(known) == len(self.questions):
             return self.question(left)  # which says that there is none
-        raise InvalidInput(f"no question and no hidden column {left!r} in the release", f"one of {', '.join(known)}")
+        raise InvalidInput(
+            f"no question and no hidden column {left!r} in the release",
+            f"one of {', '.join(known)}",
+            did_you_mean(left, known),
+        )
 
     def same_study(self, other: "Header") -> bool:
         """Whether two headers describe the same columns and channels, whichever version wrote them."""

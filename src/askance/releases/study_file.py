@@ -2,10 +2,9 @@
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from inspect import Parameter, signature
 from typing import Any
 
@@ -20,7 +19,7 @@ from askance.channels.rows.private_number import PrivateNumber
 from askance.channels.rows.private_row import PrivateRow
 from askance.channels.specs import FEATURE_CHANNELS, FINITE_CHANNELS, channel_from_spec
 from askance.channels.value import ChannelValue
-from askance.errors import InvalidInput
+from askance.errors import InvalidInput, did_you_mean
 from askance.releases.data_protection import KEYS, DataProtection
 from askance.releases.declarations import COVARIATE_TYPES, Covariate, Question, Sample, check_names
 
@@ -96,7 +95,7 @@ class _Place:
         for key in self.values:
             if key not in known:
                 raise InvalidInput(
-                    f"{self} has an unknown key {key!r}", f"some of {', '.join(known)}", _meant(key, known)
+                    f"{self} has an unknown key {key!r}", f"some of {', '.join(known)}", did_you_mean(key, known)
                 )
 
     def get(self, key: str, kind: type, default: Any = _REQUIRED) -> Any:
@@ -121,11 +120,6 @@ def _at(place: object) -> Any:
         yield
     except InvalidInput as error:
         raise type(error)(f"{place}: {error}") from None
-
-
-def _meant(word: object, known: Iterable[str]) -> str:
-    close = get_close_matches(str(word), list(known), n=1)
-    return f"Did you mean {close[0]!r}?" if close else ""
 
 
 def _question(name: str, place: _Place) -> Question:
@@ -247,7 +241,7 @@ def _channel(place: _Place, designs: Mapping[str, type[ChannelValue]], known: Ma
         raise InvalidInput(
             f"{place} has the {'unknown ' if kind not in _EVERY_DESIGN else ''}design {kind!r}",
             f"one of {', '.join(designs)}",
-            _meant(kind, designs),
+            did_you_mean(kind, designs),
         )
     parameters = _parameters(designs[kind], known)
     place.only("design", *parameters)
@@ -303,7 +297,7 @@ def _covariate(name: str, place: _Place) -> Covariate:
     kind = place.get("type", str)
     if kind not in COVARIATE_TYPES:
         wanted = " or ".join(f'"{known}"' for known in COVARIATE_TYPES)
-        raise InvalidInput(f"{place} has type = {kind!r}", f"type = {wanted}", _meant(kind, COVARIATE_TYPES))
+        raise InvalidInput(f"{place} has type = {kind!r}", f"type = {wanted}", did_you_mean(kind, COVARIATE_TYPES))
     levels, missing = place.get("levels", list, None), place.get("missing", bool, False)
     with _at(place):
         return Covariate(name, kind, levels, missing, tuple(place.get("recode", dict, {}).items()))

@@ -1,6 +1,7 @@
 """Kinds of columns: how each is converted to its declared type, and what counts as missing."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,7 @@ from askance.channels.alphabet import Label, label_type, listed
 _MISSING_NUMBERS = pa.array(["", "na", "n/a", "nan", "null", "none"])
 _NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
+_WITH_COMMA = r"-?[0-9][0-9.,' ]*,[0-9]+"
 _MOST_SHOWN = 40  # characters of a value in a message
 
 
@@ -158,6 +160,16 @@ class NumberColumn(_PlainColumn):
     def wanted(self) -> str:
         return f"a finite number, at most {_LARGEST:g} in size, and 0 or at least {_SMALLEST:g}"
 
+    def problem(self, value: pa.Scalar) -> str:
+        said = str(value.as_py()).strip()
+        if re.fullmatch(_WITH_COMMA, said) and len(said) <= _MOST_SHOWN:
+            # 1,234 may be either, and a factor of a thousand is nothing to guess about.
+            return (
+                f"{said!r} has a comma: write numbers with a decimal point ({_with_point(said)}) and nothing between "
+                "thousands; a spreadsheet program saves them so under a language of the United States or Great Britain"
+            )
+        return super().problem(value)
+
 
 @dataclass(frozen=True)
 class TextColumn(_PlainColumn):
@@ -196,6 +208,12 @@ class ReportsColumn(_PlainColumn):
 
     def wanted(self) -> str:
         return f"a report as askance packs it ({self.type})"
+
+
+def _with_point(number: str) -> str:
+    """A number as it would be with its last comma as the decimal mark."""
+    whole, _, rest = number.rpartition(",")
+    return f"{re.sub('[^0-9-]', '', whole)}.{rest}"
 
 
 def _is_text(values: pa.Array) -> bool:

@@ -1,4 +1,4 @@
-"""Tables from elsewhere: CSV, Parquet or arrays (.npz), one file or a folder of them, read a chunk at a time."""
+"""Tables from elsewhere: CSV, Parquet, spreadsheets, arrays (.npz), a file or a folder of them, a chunk at a time."""
 
 import csv
 import io
@@ -15,6 +15,7 @@ from askance.errors import InvalidInput
 from askance.files.location import StrPath
 from askance.tables.array_files import ARRAYS, array_chunks, array_names
 from askance.tables.columns import check_present
+from askance.tables.sheet_files import SHEETS, sheet_names, sheet_table
 
 METADATA_KEY = b"askance"  # under which a Parquet file of ours keeps its header
 _CHUNK_ROWS = 1 << 17  # of Parquet at a time: as many as a row group of a release has
@@ -48,6 +49,8 @@ class DataFile:
         Whether it carries an askance header: then its answers are reports already.
     is_arrays : bool
         Whether it is a file of numpy arrays, one a column.
+    is_sheet : bool
+        Whether it is a spreadsheet.
     delimiter : str
         What stands between two fields of a CSV file.
     """
@@ -57,6 +60,7 @@ class DataFile:
     is_parquet: bool
     is_release: bool = False
     is_arrays: bool = False
+    is_sheet: bool = False
     delimiter: str = ","
 
     @property
@@ -72,6 +76,8 @@ class DataFile:
             elif self.is_arrays:
                 for first_row, table, share in array_chunks(self.path, list(columns)):
                     yield Chunk(table, first_row, int(share * self.size))
+            elif self.is_sheet:
+                yield Chunk(sheet_table(self.path, columns), 0, self.size)
             else:
                 yield from _csv_chunks(self, list(columns))
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
@@ -136,10 +142,12 @@ def _open_file(path: Path) -> DataFile:
             raise InvalidInput(f"{path} is empty", "a header line with column names, and rows")
         if path.suffix.lower() == ARRAYS:
             return DataFile(path, tuple(array_names(path)), False, is_arrays=True)
+        if path.suffix.lower() in SHEETS:
+            return DataFile(path, sheet_names(path), False, is_sheet=True)
         if beginning.startswith(b"PK"):
             raise InvalidInput(
                 f"{path} looks like a spreadsheet or a zip archive",
-                "CSV or Parquet, or arrays in a file called .npz",
+                "CSV or Parquet, arrays in a file called .npz, or a spreadsheet with its own ending (.xlsx, .ods)",
                 "Save it as CSV from the spreadsheet program.",
             )
         if b"\0" in beginning and not _codec(path):

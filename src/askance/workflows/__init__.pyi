@@ -8,7 +8,14 @@ from askance.workflows.demonstration import DemoStudy as DemoStudy
 from askance.workflows.dossier import make_dossier as make_dossier
 from askance.workflows.fit_request import FitRequest as FitRequest
 from askance.workflows.fit_result import FitResult as FitResult
+from askance.workflows.made_up import MadeUp as MadeUp
+from askance.workflows.made_up import simulate_study as simulate_study
 from askance.workflows.mean_operator import fit_mean_operator as fit_mean_operator
+from askance.workflows.new_study import DESIGNS as DESIGNS
+from askance.workflows.new_study import OF_TWO as OF_TWO
+from askance.workflows.new_study import NewQuestion as NewQuestion
+from askance.workflows.new_study import NewStudy as NewStudy
+from askance.workflows.new_study import offered as offered
 from askance.workflows.prediction import Predictions as Predictions
 from askance.workflows.prediction import predict_rows as predict_rows
 from askance.workflows.ratios import estimate_ratios as estimate_ratios

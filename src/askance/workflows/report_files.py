@@ -7,7 +7,7 @@ from typing import Any
 
 from askance import __version__
 from askance.channels.guarantee import Guarantee
-from askance.errors import InvalidInput
+from askance.errors import InvalidInput, did_you_mean
 from askance.files.location import Location, StrPath
 from askance.releases.complete_rows import MissingValues, complete_release, complete_table
 from askance.releases.declarations import Covariate, Sample
@@ -197,7 +197,7 @@ def _narrowed(header: Header, question: Question, request: FitRequest, found: Se
                 known,
                 f'Add [covariates.{name}] with type = "number", "category" or "words" to the study file.'
                 if name in found
-                else "",
+                else did_you_mean(name, declared),
             )
     kept = tuple(declared[name] for name in needed)
     return replace(header, questions=(question,), covariates=kept, sample=Sample())

@@ -1,13 +1,12 @@
 """How much of each feature a coefficient is told for: its standard deviation, or what somebody asked for."""
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 
 import numpy as np
 
 from askance.arrays import Floats
 from askance.engines.base import Engine
-from askance.errors import InvalidInput
+from askance.errors import InvalidInput, did_you_mean
 from askance.learning.face.release_records import FeatureReader, records_of
 from askance.learning.face.release_regression import RegressionTerms
 from askance.reports.units import Unit
@@ -57,9 +56,8 @@ def _moments(opened: OpenReports, engine: Engine, reader: FeatureReader) -> tupl
 def _refuse_strangers(per: Mapping[str, float], names: list[str]) -> None:
     for name in per:
         if name not in names:
-            close = get_close_matches(name, names, n=1)
             raise InvalidInput(
                 f"a unit of {name!r}, which is no feature of the model",
                 f"some of {', '.join(names)}" if names else "a formula with covariates",
-                f"Did you mean {close[0]!r}?" if close else "",
+                did_you_mean(name, names),
             )

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from askance.channels.base import ReportChannel
-from askance.errors import InvalidInput
+from askance.errors import InvalidInput, did_you_mean
 from askance.releases.header import Question
 from askance.releases.release import Partition, Release
 from askance.statistics.base import Records
@@ -201,7 +201,7 @@ def checked_columns(release: Release, columns: Sequence[Any]) -> tuple[str, ...]
         raise InvalidInput(
             f"the release has no column {', '.join(map(repr, absent))}",
             f"columns among {', '.join(release.columns)}",
-            " ".join(inside),
+            " ".join(inside) or did_you_mean(absent[0], release.columns),
         )
     packed = [question.name for question in release.header.questions if question.hides_numbers]
     hidden = [name for name in columns if name in packed]
