@@ -28,6 +28,7 @@ from askance.cli.privatize import privatize
 from askance.cli.ratios import ratios
 from askance.cli.release import release
 from askance.cli.reproduce import reproduce
+from askance.cli.request import request
 from askance.cli.simulate import simulate
 from askance.cli.standard_input import standard_input
 from askance.cli.tag import tag
@@ -73,11 +74,11 @@ for command in (
     reproduce,
 ):
     app.command()(command)
-for group in (plan, release, ledger):
+for group in (plan, release, request, ledger):
     app.add_typer(group)
 for registered in [
     *app.registered_commands,
-    *(command for group in (plan, release, ledger) for command in group.registered_commands),
+    *(command for group in (plan, release, request, ledger) for command in group.registered_commands),
 ]:
     registered.help = unwrapped(registered.callback.__doc__ or "")
 

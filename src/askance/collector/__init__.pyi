@@ -1,7 +1,14 @@
+from askance.collector.annotation_results import Agreement as Agreement
+from askance.collector.annotation_results import collected_regions as collected_regions
+from askance.collector.annotation_serving import Annotation as Annotation
+from askance.collector.annotation_task import AnnotationTask as AnnotationTask
+from askance.collector.annotation_task import toml_tables as toml_tables
 from askance.collector.app import Collector as Collector
 from askance.collector.export import export_release as export_release
 from askance.collector.keys import Keys as Keys
 from askance.collector.keys import new_token as new_token
+from askance.collector.label_client import LabelProvider as LabelProvider
+from askance.collector.label_serving import LabelService as LabelService
 from askance.collector.law import device_law as device_law
 from askance.collector.law import draw_report as draw_report
 from askance.collector.questionnaire import Questionnaire as Questionnaire

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -16,9 +15,8 @@ from askance.collector.keys import Keys
 from askance.collector.questionnaire import LONGEST_TOKEN, Questionnaire, RefusedResponse
 from askance.collector.rate_limit import RateLimit
 from askance.collector.respondent_page import RespondentPage
-from askance.collector.static_files import static_files, static_version
 from askance.collector.store import Outcome, Store, StoreUnavailable, Submission
-from askance.collector.web import Guard, http_error, json_body, said
+from askance.collector.web import BAD_BODY, Guard, guarded, json_body, said, static_routes
 from askance.collector.writer import LARGEST_BATCH, Writer
 
 _SECONDS_TO_COME_BACK = "5"
@@ -27,7 +25,6 @@ _REFUSED = {
     Outcome.EXPIRED: (410, "this invitation is no longer valid"),
     Outcome.CLOSED: (410, "the study is closed"),
 }
-_BAD_BODY = {413: "the response is too large", 415: "the response is not application/json", 400: "this is not JSON"}
 
 
 class Collector:
@@ -57,7 +54,6 @@ class Collector:
         self.keys = keys
         self.open = asked.settings.access == "open"
         self.page = RespondentPage.of(asked)
-        self.files = static_files()
         self.pages = {language: self.page.html(language) for language in self.page.texts}
         self.writer = Writer(open_store(), invited=not self.open, largest=largest_batch)
         self.limit = RateLimit(a_minute if self.open else 0)
@@ -67,15 +63,12 @@ class Collector:
         """Return the ASGI application."""
         routes = [
             Route("/", self.respondent, methods=["GET"]),
-            Route("/static/{name}", self.static, methods=["GET"]),
-            Route("/static/{version}/{name}", self.static, methods=["GET"]),
-            Route("/favicon.ico", self.icon, methods=["GET"]),  # browsers ask for it without being told to
+            *static_routes(),
             Route("/reports", self.reports, methods=["POST"]),
             Route("/health", self.health, methods=["GET"]),
             *self.dashboard.routes(),
         ]
-        handlers: Any = {HTTPException: http_error}
-        return Guard(Starlette(routes=routes, exception_handlers=handlers, lifespan=self._lifespan))
+        return guarded(routes, self._lifespan)
 
     @asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
@@ -91,22 +84,6 @@ class Collector:
         if language not in self.pages:
             language = preferred(request.headers.get("accept-language", ""), list(self.pages))
         return HTMLResponse(self.pages[language], headers={"vary": "accept-language"})
-
-    async def static(self, request: Request) -> Response:
-        """A script or style of the pages."""
-        # An address with the version never means anything else, and need not be asked for again.
-        known = request.path_params.get("version") == static_version()
-        return self._file(request.path_params["name"], "public, max-age=604800, immutable" if known else "no-cache")
-
-    async def icon(self, request: Request) -> Response:
-        """The little picture of the study's tab."""
-        return self._file("icon.svg")
-
-    def _file(self, name: str, cache: str = "no-cache") -> Response:
-        found = self.files.get(name)
-        if found is None:
-            raise HTTPException(404)
-        return Response(found[0], media_type=found[1], headers={"cache-control": cache})
 
     async def health(self, request: Request) -> Response:
         """Whether responses can be written."""
@@ -131,7 +108,7 @@ class Collector:
         except StoreUnavailable:
             return said(503, "the response was not stored; send it again", retry_after=_SECONDS_TO_COME_BACK)
         except HTTPException as error:
-            return said(error.status_code, _BAD_BODY[error.status_code], "refused")
+            return said(error.status_code, BAD_BODY[error.status_code], "refused")
         if outcome is Outcome.STORED:
             return JSONResponse({"outcome": "stored"}, 201)
         if outcome is Outcome.SPENT:

@@ -1,12 +1,11 @@
 """The respondent's page as HTML: every step is in it, and a script shows them one after the other."""
 
-import json
 from html import escape
 from typing import Any
 
 from askance.collector.odds import odds
 from askance.collector.questionnaire import LONGEST_TEXT, Questionnaire
-from askance.collector.static_files import static_version
+from askance.collector.static_files import page_json, static_version
 from askance.collector.texts import QuestionTexts, Texts
 from askance.entropy.thresholds import RESOLUTION
 from askance.releases.declarations import Covariate, Question
@@ -58,8 +57,8 @@ class RespondentPage:
                 self._form(texts, send),
                 _sent(words),
                 "</div>\n</main>\n",
-                f'<script id="definition" type="application/json">{_json(data)}</script>\n',
-                f'<script id="words" type="application/json">{_json(dict(words))}</script>\n',
+                f'<script id="definition" type="application/json">{page_json(data)}</script>\n',
+                f'<script id="words" type="application/json">{page_json(dict(words))}</script>\n',
                 f'<script type="module" src="static/{static_version()}/respondent.mjs"></script>\n</body>\n</html>\n',
             ]
         )
@@ -249,9 +248,3 @@ def _sent(words: Any) -> str:
 
 def _paragraphs(text: str) -> str:
     return "".join(f"<p>{escape(part.strip())}</p>\n" for part in text.split("\n\n") if part.strip())
-
-
-def _json(value: Any) -> str:
-    """JSON inside a page: no tag can begin in it."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

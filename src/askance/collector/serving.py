@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from askance.collector.keys import Keys, new_token
 from askance.collector.questionnaire import Questionnaire
@@ -12,6 +13,9 @@ from askance.errors import InvalidInput
 from askance.releases.study import Study
 
 _SECONDS_TO_FINISH = 20  # for responses that are on their way when the server is told to stop
+# Longer than proxies keep a connection that nobody uses (nginx: 60): if we closed it first, it might be while a request
+# is on its way.
+_SECONDS_OF_SILENCE = 75
 
 
 @dataclass(frozen=True)
@@ -62,51 +66,61 @@ class Collection:
             store.disconnect()
         return tokens
 
-    def serve(
-        self, host: str, port: int, *, a_minute: int, batch: int, ready: Callable[[str], None] = lambda address: None
-    ) -> None:
+    def serve(self, host: str, port: int, ready: Callable[[str], None], *, a_minute: int, batch: int) -> None:
         """Serve until told to stop; responses that are on their way are written first.
 
         Parameters
         ----------
-        host, port
-            Port 0 is any that is free.
+        host, port, ready
+            As of :func:`run_server`.
         a_minute : int
             Responses of one address in a minute, in an open study.
         batch : int
             The most responses in one transaction.
-        ready : callable
-            Told the address once there is one.
         """
-        import asyncio
-        import socket
-
-        import uvicorn
-
         from askance.collector.app import Collector
 
         collector = Collector(self.asked, self.open_store, self.keys, a_minute=a_minute, largest_batch=batch)
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        listening = socket.socket(family)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listening.bind((host, port))
-        except OSError as error:
-            listening.close()
-            raise InvalidInput(
-                f"{host}:{port} cannot be served ({error.strerror})", "an address that is free"
-            ) from None
-        config = uvicorn.Config(
-            collector.app(),
-            log_config=None,  # nothing about who asked is written anywhere
-            access_log=False,
-            server_header=False,
-            backlog=4096,
-            timeout_graceful_shutdown=_SECONDS_TO_FINISH,
-        )
-        shown = f"[{host}]" if family == socket.AF_INET6 else host
-        ready(f"http://{shown}:{listening.getsockname()[1]}/")
-        try:
-            asyncio.run(uvicorn.Server(config).serve([listening]))
-        finally:
-            listening.close()
+        run_server(collector.app(), host, port, ready)
+
+
+def run_server(app: Any, host: str, port: int, ready: Callable[[str], None]) -> None:
+    """Serve an application until told to stop; what is on its way is answered first.
+
+    Parameters
+    ----------
+    app : ASGI application
+    host : str
+    port : int
+        0 is any that is free.
+    ready : callable
+        Told the address once there is one.
+    """
+    import asyncio
+    import socket
+
+    import uvicorn
+
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+    except OSError as error:
+        listening.close()
+        raise InvalidInput(f"{host}:{port} cannot be served ({error.strerror})", "an address that is free") from None
+    config = uvicorn.Config(
+        app,
+        log_config=None,  # nothing about who asked is written anywhere
+        access_log=False,
+        server_header=False,
+        backlog=4096,
+        timeout_graceful_shutdown=_SECONDS_TO_FINISH,
+        timeout_keep_alive=_SECONDS_OF_SILENCE,
+    )
+    shown = f"[{host}]" if family == socket.AF_INET6 else host
+    ready(f"http://{shown}:{listening.getsockname()[1]}/")
+    try:
+        asyncio.run(uvicorn.Server(config).serve([listening]))
+    finally:
+        listening.close()

@@ -1,20 +1,17 @@
 """Responses in one SQLite file: a write-ahead log, and a commit that waits for the disk."""
 
 import json
-import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from time import monotonic, sleep
 from typing import Any
 
-from askance.collector.store import Outcome, Store, StoreUnavailable, migrations, new_identifiers, shuffled
-from askance.errors import InvalidInput
+from askance.collector.sqlite_file import open_database
+from askance.collector.store import Outcome, Store, StoreUnavailable, new_identifiers, shuffled
 
 APPLICATION = int.from_bytes(b"ASKC", "big")  # says what the file is, at byte 68
 _ROWS_AT_A_TIME = 10_000  # two values each: SQLite takes 32,766 in a statement
-_PATIENCE = 30_000  # milliseconds that another process may hold the file; an export of a million reports takes a few s
 
 
 @contextmanager
@@ -47,26 +44,8 @@ class SqliteStore(Store):
             self.connect()
 
     def connect(self) -> None:
-        if self.path.is_dir() or not self.path.parent.is_dir():
-            raise InvalidInput(f"the database {self.path}", "a file in a folder that is there")
-        try:  # a new file is for its owner only; SQLite gives its log the same rights
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
-        except OSError as error:
-            raise InvalidInput(f"the database {self.path} ({error.strerror})", "a file that can be written") from None
         with _said(self):
-            database = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
-            try:
-                database.execute(f"PRAGMA busy_timeout = {_PATIENCE}")
-                _check_kind(database, self.path)
-                _write_ahead(database)
-                # A commit that returns has been written to the disk: without FULL, a power cut may take it back.
-                database.execute("PRAGMA synchronous = FULL")
-                database.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten
-                _migrate(database)
-            except BaseException:
-                database.close()
-                raise
-        self._database = database
+            self._database = open_database(self.path, APPLICATION, "sqlite")
 
     def disconnect(self) -> None:
         if self._database is not None:
@@ -185,54 +164,3 @@ class SqliteStore(Store):
 
 def _marks(values: Sequence[object]) -> str:
     return ", ".join("?" * len(values))
-
-
-def _check_kind(database: sqlite3.Connection, path: Path) -> None:
-    """Refuse a file that holds something else; mark one that is new."""
-    try:
-        # Mark and tables of one moment: between two reads, another process that opens the new file may write both.
-        database.execute("BEGIN IMMEDIATE")
-        mark = database.execute("PRAGMA application_id").fetchone()[0]
-        tables = database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    except sqlite3.DatabaseError as error:
-        if not isinstance(error, sqlite3.OperationalError):
-            raise InvalidInput(f"{path} is no SQLite database", "a new file, or one of askance serve") from None
-        raise
-    if mark == 0 and not tables:
-        database.execute(f"PRAGMA application_id = {APPLICATION}")
-    elif mark != APPLICATION:
-        raise InvalidInput(f"{path} is another program's database", "a new file, or one of askance serve")
-    database.execute("COMMIT")
-
-
-def _write_ahead(database: sqlite3.Connection) -> None:
-    """Change a new file to a write-ahead log; SQLite itself does not wait for its readers here."""
-    until = monotonic() + _PATIENCE / 1000
-    while True:
-        try:
-            database.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or monotonic() > until:
-                raise
-        sleep(0.01)  # another process is opening the same new file: some milliseconds
-
-
-def _migrate(database: sqlite3.Connection) -> None:
-    database.execute("BEGIN IMMEDIATE")
-    try:
-        done = database.execute("PRAGMA user_version").fetchone()[0]
-        known = migrations("sqlite")
-        if done > known[-1][0]:
-            raise InvalidInput(f"a database of version {done}", f"at most {known[-1][0]}", "Upgrade askance.")
-        for number, script in known:
-            if number > done:
-                for statement in script.split(";"):
-                    if statement.strip():
-                        database.execute(statement)
-                database.execute(f"PRAGMA user_version = {number}")
-        database.execute("COMMIT")
-    except BaseException:
-        if database.in_transaction:
-            database.execute("ROLLBACK")
-        raise

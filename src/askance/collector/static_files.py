@@ -1,8 +1,10 @@
-"""Scripts and styles of the pages, under addresses that change when they do."""
+"""What pages are made of: scripts and styles, under addresses that change when they do, and data inside a page."""
 
 import hashlib
+import json
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 _TYPES = {".mjs": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
@@ -26,3 +28,9 @@ def static_version() -> str:
     for name, (content, _) in static_files().items():
         whole.update(name.encode() + content)
     return whole.hexdigest()[:16]
+
+
+def page_json(value: Any) -> str:
+    """JSON inside a page: no tag can begin in it."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

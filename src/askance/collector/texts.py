@@ -20,11 +20,12 @@ _DIRECTIONS = ("ltr", "rtl")
 
 
 @cache
-def known_words() -> dict[str, dict[str, str]]:
-    """Return the words of the languages that come with askance."""
-    folder = files("askance.collector").joinpath("words")
-    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".toml"))
-    return {name[:-5]: tomllib.loads(folder.joinpath(name).read_text(encoding="utf-8")) for name in names}
+def known_words(page: str) -> dict[str, dict[str, str]]:
+    """Return the words of a page in the languages that come with askance."""
+    folder, first = files("askance.collector").joinpath("words"), f"{page}."
+    names = sorted(entry.name for entry in folder.iterdir() if entry.name.startswith(first))
+    read = {name.split(".")[1]: folder.joinpath(name).read_text(encoding="utf-8") for name in names}
+    return {language: tomllib.loads(text) for language, text in read.items()}
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Texts:
         said = settings.texts.get(language, {})
         where = f"[page.texts.{language}]"
         only(said, _OWN, where)
-        words = _words(said, language, where)
+        words = page_words(said, language, where, "respondent")
         direction = said.get("direction", words.get("direction", "ltr"))
         if direction not in _DIRECTIONS:
             raise InvalidInput(f"{where} has direction = {direction!r}", '"ltr" or "rtl"')
@@ -93,8 +94,9 @@ def text_of(said: Mapping[str, Any], key: str, where: str) -> str:
     return value
 
 
-def _words(said: Mapping[str, Any], language: str, where: str) -> dict[str, str]:
-    known = known_words()
+def page_words(said: Mapping[str, Any], language: str, where: str, page: str) -> dict[str, str]:
+    """Return the words of a page in a language: ours, and those that ``words`` has in place of them."""
+    known = known_words(page)
     needed = known["en"]
     own = table(said, "words", where)
     only(own, list(needed), f"{where}, words")
@@ -104,7 +106,7 @@ def _words(said: Mapping[str, Any], language: str, where: str) -> dict[str, str]
         raise InvalidInput(
             f"{where} lacks the words {', '.join(absent)}",
             f"all words of a language that does not come with askance (those are {', '.join(known)})",
-            f"Write them under [page.texts.{language}.words]; the English ones are in docs/collector.md.",
+            f"Write them under {where[:-1]}.words]; the English ones are in docs/collector.md.",
         )
     for key, word in words.items():
         try:

@@ -6,16 +6,21 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from askance.collector.static_files import static_files, static_version
 
 LARGEST_BODY = 32_768  # bytes: a response has a few hundred
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
+BAD_BODY = {413: "the request is too large", 415: "the request is not application/json", 400: "this is not JSON"}
 _HEADERS = [
     (b"content-security-policy", POLICY.encode()),
     (b"referrer-policy", b"no-referrer"),
@@ -72,7 +77,41 @@ class Guard:
                 await said(500, "this is a defect of the server")(scope, receive, with_headers)
 
 
-async def json_body(request: Request) -> Any:
+def guarded(routes: list[Route], lifespan: Any) -> Guard:
+    """Return an application with these addresses."""
+    handlers: Any = {HTTPException: http_error}
+    return Guard(Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan))
+
+
+def static_routes() -> list[Route]:
+    """Return the addresses of scripts and styles."""
+    return [
+        Route("/static/{name}", _static, methods=["GET"]),
+        Route("/static/{version}/{name}", _static, methods=["GET"]),
+        Route("/favicon.ico", _icon, methods=["GET"]),  # browsers ask for it without being told to
+    ]
+
+
+async def _static(request: Request) -> Response:
+    """A script or style of the pages."""
+    # An address with the version never means anything else, and need not be asked for again.
+    known = request.path_params.get("version") == static_version()
+    return _file(request.path_params["name"], "public, max-age=604800, immutable" if known else "no-cache")
+
+
+async def _icon(request: Request) -> Response:
+    """The little picture of the tab."""
+    return _file("icon.svg")
+
+
+def _file(name: str, cache: str = "no-cache") -> Response:
+    found = static_files().get(name)
+    if found is None:
+        raise HTTPException(404)
+    return Response(found[0], media_type=found[1], headers={"cache-control": cache})
+
+
+async def body_bytes(request: Request, most: int = LARGEST_BODY) -> bytes:
     """Return what a request carries; an HTTPException says what is wrong with it."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
@@ -80,9 +119,19 @@ async def json_body(request: Request) -> Any:
     body = bytearray()
     async for part in request.stream():
         body += part
-        if len(body) > LARGEST_BODY:
+        if len(body) > most:
             raise HTTPException(413)
+    return bytes(body)
+
+
+async def json_body(request: Request) -> Any:
+    """Return what a request says in JSON; an HTTPException says what is wrong with it."""
+    return read_json(await body_bytes(request))
+
+
+def read_json(body: bytes) -> Any:
+    """Read JSON; an HTTPException says that it is none."""
     try:
-        return json.loads(bytes(body).decode("utf-8"))
+        return json.loads(body.decode("utf-8"))
     except (ValueError, RecursionError):
         raise HTTPException(400) from None

@@ -17,6 +17,7 @@ from askance.releases.header import whole_person as whole_person
 from askance.releases.label_task import Mechanism as Mechanism
 from askance.releases.label_task import Shape as Shape
 from askance.releases.labels_told import refuse_telling_bags as refuse_telling_bags
+from askance.releases.labels_told import refuse_telling_identifiers as refuse_telling_identifiers
 from askance.releases.manifest import write_manifest as write_manifest
 from askance.releases.mean_operator import MeanOperator as MeanOperator
 from askance.releases.mean_operator_preview import MeanOperatorPreview as MeanOperatorPreview

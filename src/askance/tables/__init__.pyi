@@ -29,6 +29,7 @@ from askance.tables.groups import GroupedRows as GroupedRows
 from askance.tables.groups import GroupTable as GroupTable
 from askance.tables.identifiers import Identifiers as Identifiers
 from askance.tables.people import PeopleFeatures as PeopleFeatures
+from askance.tables.people import read_all_labels as read_all_labels
 from askance.tables.people import read_columns as read_columns
 from askance.tables.people import read_labels as read_labels
 from askance.tables.region_conflicts import conflicting_regions as conflicting_regions

@@ -76,12 +76,20 @@ def read_labels(
     InvalidInput
         If a label is not one of the classes, or if the file is not about exactly these people.
     """
-    table, (labels,) = read_columns(open_data(path), [LabelColumn(label_column, classes)], id_column)
-    ids, order = Identifiers.sorted(table.column(id_column))
+    ids, codes = read_all_labels(path, id_column, label_column, classes)
     if not ids.texts.equals(people.texts):
         _say_who_differs(ids.texts, people.texts, path)
-    found: NDArray[Any] = np.array(classes, dtype=object)[labels.indices.to_numpy()[order]]
+    found: NDArray[Any] = np.array(classes, dtype=object)[codes]
     return found
+
+
+def read_all_labels(
+    path: StrPath, id_column: str, label_column: str, classes: tuple[Label, ...]
+) -> tuple[Identifiers, NDArray[Any]]:
+    """Read the people of a file, in the order of their identifiers, and which class each of them has."""
+    table, (labels,) = read_columns(open_data(path), [LabelColumn(label_column, classes)], id_column)
+    ids, order = Identifiers.sorted(table.column(id_column))
+    return ids, labels.indices.to_numpy()[order]
 
 
 def read_columns(data: Data, wanted: Sequence[Column], *besides: str) -> tuple[pa.Table, list[pa.Array]]:
