@@ -440,7 +440,7 @@ def test_another_language_brings_all_its_words_and_its_direction(serving, tmp_pa
     from askance.collector.texts import known_words
     from askance.errors import InvalidInput
 
-    english = {name: word for name, word in known_words()["en"].items() if name != "direction"}
+    english = {name: word for name, word in known_words("respondent")["en"].items() if name != "direction"}
     words = "[page.texts.ar.words]\n" + "".join(
         f"{name} = {json.dumps('ع ' + word)}\n" for name, word in english.items()
     )
@@ -458,10 +458,11 @@ def test_every_word_of_the_page_is_in_the_documentation_and_in_every_language():
 
     from askance.collector.texts import known_words
 
-    english = files("askance.collector").joinpath("words", "en.toml").read_text(encoding="utf-8")
     documentation = Path(__file__).parents[2] / "docs" / "collector.md"
-    assert f"```text\n{english}```" in documentation.read_text(encoding="utf-8")
-    assert {frozenset(words) for words in known_words().values()} == {frozenset(known_words()["en"])}
+    for page in ("respondent", "annotator"):
+        english = files("askance.collector").joinpath("words", f"{page}.en.toml").read_text(encoding="utf-8")
+        assert f"```text\n{english}```" in documentation.read_text(encoding="utf-8")
+        assert {frozenset(words) for words in known_words(page).values()} == {frozenset(known_words(page)["en"])}
 
 
 # -- the dashboard ---------------------------------------------------------------------------------------------------

@@ -150,7 +150,7 @@ def annotator_html(task: AnnotationTask) -> str:
     told = "".join(f"<p>{escape(part)}</p>\n" for part in (task.instructions, words["how"]) if part)
     definition = {"task": task.digest, "tags": len(task.channel.tags), "describe": dict(task.describe)}
     return f"""<!doctype html>
-<html lang="{escape(task.language)}" dir="{escape(words["direction"])}">
+<html lang="{escape(task.language)}" dir="{"rtl" if words.get("direction") == "rtl" else "ltr"}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
