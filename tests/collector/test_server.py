@@ -265,7 +265,7 @@ def test_the_dashboard_s_estimates_are_those_of_the_release(client, keys, tmp_pa
         assert list(mine) == list(theirs)
         for name, row in theirs.items():
             for number, value in row.items():
-                if value is not None:
-                    assert mine[name][number] == pytest.approx(value, rel=1e-6), (name, number)
+                if value is not None:  # from 60 cells or from 400 rows: sums in another order
+                    assert mine[name][number] == pytest.approx(value, rel=1e-13), (name, number)
     assert client.post("/dashboard/delete", headers=bearer(keys), json={"confirm": "delete"}).status_code == 200
     assert sqlite3.connect(client.path).execute("SELECT count(*) FROM tallies").fetchone() == (0,)

@@ -67,6 +67,9 @@ def test_a_whole_study(run, tmp_path, browser, monkeypatch):
         assert (code, out) == (2, "")
         server.stop()
     assert "#" + tokens[0] not in server.said
+    dossier = (tmp_path / "release.dossier.html").read_text(encoding="utf-8")
+    assert "own device" in dossier
+    assert "200" in dossier
     code, fitted, _ = run("fit", "release.parquet", "--json", "--report", "report.html")
     assert code == 0
     estimate = json.loads(fitted)["prevalence"]["estimates"]["yes"]

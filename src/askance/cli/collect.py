@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from askance.cli.options import Json, Overwrite, out_option
+from askance.cli.options import Json, Overwrite, check_targets, out_option
+from askance.printing import shell_command
 
 if TYPE_CHECKING:
     from askance.collector.annotation_serving import Annotation
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 _StudyFile = Annotated[
     Path,
     typer.Argument(
-        help="The study file (TOML): questions, channels, covariates, page. Or a task file: [annotation] for "
-        "annotators, [labels] for learners who ask a label holder."
+        help="The study file (TOML): questions, channels, covariates, page. Or a task for annotators (table "
+        "annotation), or what a label holder answers learners about (table labels)."
     ),
 ]
 _StoreOption = Annotated[
@@ -172,9 +173,10 @@ def export(
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
-    """Write the reports of a closed study as a release, which askance fit reads.
+    """Write the reports of a closed study as a release, which askance fit reads, and the dossier on its privacy.
 
-    Closing writes the reports anew in random order: from then on nothing in the store links them to invitations.
+    The dossier stands beside the release: release.dossier.html beside release.parquet (see askance dossier). Closing
+    writes the reports anew in random order: from then on nothing in the store links them to invitations.
 
     Of a task for annotators, whether or not it is finished, write the regions that were counted so far. A window that
     several counted is written once, with what more than half of them said, and left out if there is no such majority.
@@ -184,6 +186,9 @@ def export(
     from askance.collector.export import export_release
     from askance.collector.label_serving import LabelService
     from askance.errors import InvalidInput
+    from askance.files.kinds import REPORTS
+    from askance.reports.dossier_file import dossier_kind, write_dossier
+    from askance.workflows.dossier import make_dossier
 
     opened = _opened(study, store, keys, there=True)
     if isinstance(opened, LabelService):
@@ -195,6 +200,8 @@ def export(
         return
     if all_counts:
         raise InvalidInput("--all-counts of a study", "a task for annotators")
+    beside = out.with_name(f"{out.stem}.dossier.html")
+    check_targets([(out, REPORTS), (beside, dossier_kind(beside))], overwrite=overwrite, inputs=[study])
     responses = opened.open_store()
     try:
         if close:
@@ -202,10 +209,16 @@ def export(
         release = export_release(opened.asked, responses, out, overwrite=overwrite)
     finally:
         responses.disconnect()
+    on_device = not opened.asked.is_asked_directly
+    command = ["askance", "dossier", study, out, *(["--on-device"] if on_device else [])]
+    made = make_dossier(study, out, on_device=on_device, command=shell_command(*command))
+    write_dossier(beside, made, overwrite=overwrite)
     if as_json:
-        print_json({"release": str(out), "rows": release.num_rows, "header": release.header.to_dict()})
+        files = {"release": str(out), "dossier": str(beside)}
+        print_json(files | {"rows": release.num_rows, "header": release.header.to_dict()})
     else:
         show(f"{out}: {release.num_rows:,} reports; {release.guarantee}")
+        show(f"{beside}: what its privacy rests on, to be signed")
 
 
 def _export_regions(task: "Annotation", out: Path, overwrite: bool, everything: bool, as_json: bool) -> None:

@@ -122,6 +122,12 @@ class Questionnaire:
             if covariate.type == "words":
                 raise InvalidInput(f"the covariate {covariate.name!r} is a list of words", "a number or a category")
 
+    @property
+    def is_asked_directly(self) -> bool:
+        """Whether some people are asked a question directly: their answers are sent as they are."""
+        questions = self.definition["questions"]
+        return any(design["direct"] for question in questions for design in question["designs"].values())
+
     # -- responses -----------------------------------------------------------------------------------
 
     def cell(self, body: Any) -> str:
