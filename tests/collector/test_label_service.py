@@ -166,6 +166,10 @@ REFUSED = [
     (request(ids=[*IDS[:-1], ""]), "texts of 1"),
     (request(epsilon="0.0001"), "near guessing"),
     (request(anyway="yes"), "true or false"),
+    (request(columns=["\ud800"]), "no texts"),
+    (request(ids=[*IDS[:-1], "\ud800"]), "no texts"),
+    (request(mechanism="\ud800"), "no text"),
+    (request(columns=[f"x{j}" for j in range(1001)]), "1,001 columns"),
     ({}, "other entries"),
     ([], "other entries"),
 ]
@@ -364,14 +368,14 @@ def test_a_learner_from_request_to_model_by_command_line(run, tmp_path, monkeypa
             "--epsilon", 1, "--out", "counts.json",
         )  # fmt: skip
         assert (code, "counts of 400 labels" in out) == (0, True)
-        (tmp_path / "wrong.link").write_text(link[:-5] + "00000\n", encoding="utf-8")
+        (tmp_path / "wrong.link").write_text(link[:-2] + ("1" if link[-2] == "0" else "0"), encoding="utf-8")
         asking[2] = "wrong.link"
         assert "is not accepted" in run(*asking, "--out", "no.json")[2]
         (tmp_path / "wrong.link").write_text(server.address, encoding="utf-8")
         assert "the whole link" in run(*asking, "--out", "no.json")[2]
         server.stop()
     assert "Traceback" not in server.said
-    code, out, _ = run("fit", "mu.json", "--features", "people.csv", "--id", "person", "--columns", "age", "--json")
+    code, out, err = run("fit", "mu.json", "--features", "people.csv", "--id", "person", "--json")
     assert code == 0
     assert run("verify", "mu.json")[0] == 0
     assert len(Ledger(task.parent / "ill.ledger").entries) == 2

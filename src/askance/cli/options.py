@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, overload
+from typing import TYPE_CHECKING, Annotated, Any, Literal, overload
 
 import typer
 
@@ -45,6 +45,23 @@ _COLUMNS = "The features to use, between commas; all columns if not given."
 Columns = Annotated[str | None, typer.Option("--columns", help=_COLUMNS)]
 BagColumns = Annotated[str | None, typer.Option("--columns", help=_COLUMNS, rich_help_panel=BAGS_PANEL)]
 Epsilon = Annotated[str, typer.Option("--epsilon", metavar="NUMBER", help="The level of privacy of one label.")]
+SumMechanism = Annotated[
+    Literal["auto", "laplace", "knorm", "gaussian", "response"],
+    typer.Option("--mechanism", help="How the labels are hidden; auto takes the one of least error."),
+]
+CountMechanism = Annotated[
+    Literal[
+        "auto", "discrete-laplace", "truncated-laplace", "discrete-gaussian", "laplace", "gaussian", "laplace-prior",
+        "dirichlet",
+    ],
+    typer.Option("--mechanism", help="How the counts are hidden; auto takes the one that distorts least."),
+]  # fmt: skip
+Intercept = Annotated[bool, typer.Option("--intercept/--no-intercept", help="Release the mean label too.")]
+FeatureShape = Annotated[
+    Literal["auto", "none"],
+    typer.Option("--shape", help="Whether features are scaled, turned and shortened first, or taken as they are."),
+]
+Anyway = Annotated[bool, typer.Option("--anyway", help="Release although a model from it would be near guessing.")]
 SignKey = Annotated[
     Path | None,
     typer.Option("--sign", metavar="KEY", help="Sign the release with this private key (PEM, Ed25519): see verify."),

@@ -2,17 +2,22 @@
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from askance.cli.options import (
+    Anyway,
     Columns,
+    CountMechanism,
     Epsilon,
+    FeatureShape,
+    Intercept,
     Json,
     LedgerFile,
     Overwrite,
     SignKey,
+    SumMechanism,
     between_commas,
     check_targets,
     out_option,
@@ -45,27 +50,19 @@ def mean_operator(
     ledger: LedgerFile,
     out: Annotated[Path, out_option("The release to write (JSON).")],
     delta: Annotated[str, typer.Option(metavar="NUMBER", help="For Gaussian noise: the chance of failing.")] = "0",
-    mechanism: Annotated[
-        Literal["auto", "laplace", "knorm", "gaussian", "response"],
-        typer.Option(help="How the labels are hidden; auto takes the one of least error."),
-    ] = "auto",
+    mechanism: SumMechanism = "auto",
     classes: Annotated[str, typer.Option(help="The labels that there may be, in order, between commas.")] = "-1,1",
     columns: Columns = None,
     public_columns: Annotated[
         str | None,
         typer.Option(metavar="COLUMNS", help="Features that may be known although they tell nearly every label."),
     ] = None,
-    intercept: Annotated[bool, typer.Option("--intercept/--no-intercept", help="Release the mean label too.")] = True,
-    shape: Annotated[
-        Literal["auto", "none"],
-        typer.Option(help="Whether features are scaled, turned and shortened first, or taken as they are."),
-    ] = "auto",
+    intercept: Intercept = True,
+    shape: FeatureShape = "auto",
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Tell what the release would be worth; spend and write nothing.")
     ] = False,
-    anyway: Annotated[
-        bool, typer.Option("--anyway", help="Release although a model from it would be near guessing.")
-    ] = False,
+    anyway: Anyway = False,
     sign: SignKey = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
@@ -153,13 +150,7 @@ def counts(
         str | None, typer.Option("--id", metavar="COLUMN", help="Identifiers: nobody may be in two rows.")
     ] = None,
     delta: Annotated[str, typer.Option(metavar="NUMBER", help="The chance of failing, where it helps.")] = "0",
-    mechanism: Annotated[
-        Literal[
-            "auto", "discrete-laplace", "truncated-laplace", "discrete-gaussian", "laplace", "gaussian",
-            "laplace-prior", "dirichlet",
-        ],
-        typer.Option(help="How the counts are hidden; auto takes the one that distorts least."),
-    ] = "auto",
+    mechanism: CountMechanism = "auto",
     public_bags: Annotated[
         bool, typer.Option("--public-bags", help="Everybody may know the bags, although they tell nearly every label.")
     ] = False,
@@ -169,7 +160,7 @@ def counts(
     sign: SignKey = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
-) -> None:  # fmt: skip
+) -> None:
     """Release how many people of each class are in each bag, with noise that hides every single label.
 
     DATA has a row for each person, with a label and a bag; or, with --counts, a row for each bag. Who is in which bag

@@ -1,11 +1,24 @@
 """``askance request``: a learner asks a label holder, who runs ``askance serve``, for a release."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from askance.cli.options import Columns, Epsilon, Json, Overwrite, between_commas, check_targets, out_option
+from askance.cli.options import (
+    Anyway,
+    Columns,
+    CountMechanism,
+    Epsilon,
+    FeatureShape,
+    Intercept,
+    Json,
+    Overwrite,
+    SumMechanism,
+    between_commas,
+    check_targets,
+    out_option,
+)
 
 if TYPE_CHECKING:
     from askance.releases.counts_release import CountsRelease
@@ -37,19 +50,11 @@ def mean_operator(
     epsilon: Epsilon,
     out: Annotated[Path, out_option("The release to write (JSON).")],
     delta: _Delta = "0",
-    mechanism: Annotated[
-        Literal["auto", "laplace", "knorm", "gaussian", "response"],
-        typer.Option(help="How the labels are hidden; auto takes the one of least error."),
-    ] = "auto",
+    mechanism: SumMechanism = "auto",
     columns: Columns = None,
-    intercept: Annotated[bool, typer.Option("--intercept/--no-intercept", help="Release the mean label too.")] = True,
-    shape: Annotated[
-        Literal["auto", "none"],
-        typer.Option(help="Whether features are scaled, turned and shortened first, or taken as they are."),
-    ] = "auto",
-    anyway: Annotated[
-        bool, typer.Option("--anyway", help="Release although a model from it would be near guessing.")
-    ] = False,
+    intercept: Intercept = True,
+    shape: FeatureShape = "auto",
+    anyway: Anyway = False,
     again: _Again = False,
     overwrite: Overwrite = False,
     as_json: Json = False,
@@ -90,17 +95,11 @@ def counts(
         str | None, typer.Option(metavar="COLUMN", help="The column of bags; all people are one bag if not given.")
     ] = None,
     delta: _Delta = "0",
-    mechanism: Annotated[
-        Literal[
-            "auto", "discrete-laplace", "truncated-laplace", "discrete-gaussian", "laplace", "gaussian",
-            "laplace-prior", "dirichlet",
-        ],
-        typer.Option(help="How the counts are hidden; auto takes the one that distorts least."),
-    ] = "auto",
+    mechanism: CountMechanism = "auto",
     again: _Again = False,
     overwrite: Overwrite = False,
     as_json: Json = False,
-) -> None:  # fmt: skip
+) -> None:
     """Ask how many people of each class are in each bag, with noise that hides every single label.
 
     Identifiers and bags are sent: the label holder learns them, and must have labels of exactly these people.

@@ -99,6 +99,13 @@ class AnnotationStore:
                 raise StoreUnavailable(f"{self.path} did not take it ({error})") from error
         return done
 
+    def _look(self, query: str, *values: Any) -> list[Any]:
+        with self._one_at_a_time:
+            try:
+                return self._sql.execute(query, values).fetchall()
+            except sqlite3.Error as error:
+                raise StoreUnavailable(f"{self.path} cannot be read ({error})") from error
+
     # -- annotators ----------------------------------------------------------------------------------
 
     def invite(self, digests: Iterable[bytes]) -> None:
@@ -108,9 +115,8 @@ class AnnotationStore:
 
     def annotator(self, digest: bytes) -> int | None:
         """Return who has this digest; None for a stranger."""
-        with self._one_at_a_time:
-            row = self._sql.execute("SELECT number FROM annotators WHERE digest = ?", (digest,)).fetchone()
-        return None if row is None else int(row[0])
+        rows = self._look("SELECT number FROM annotators WHERE digest = ?", digest)
+        return int(rows[0][0]) if rows else None
 
     # -- windows -------------------------------------------------------------------------------------
 
@@ -143,8 +149,7 @@ class AnnotationStore:
 
     def earlier(self, annotator: int) -> list[ShownWindow]:
         """Return the last windows that an annotator answered or skipped, the latest first."""
-        with self._one_at_a_time:
-            return self._mine("(counts IS NOT NULL OR skipped)", annotator, latest=True)[:EARLIER]
+        return self._change(lambda: self._mine("(counts IS NOT NULL OR skipped)", annotator, latest=True)[:EARLIER])
 
     def _mine(self, which: str, annotator: int, *, latest: bool = False) -> list[ShownWindow]:
         rows = self._sql.execute(
@@ -189,27 +194,24 @@ class AnnotationStore:
 
     def progress(self, annotator: int = 0) -> Progress:
         """Say how many windows one annotator counted, how many counts there are, and how many there should be."""
-        with self._one_at_a_time:
-            (mine,) = self._sql.execute(
-                "SELECT count(*) FROM shown WHERE annotator = ? AND counts IS NOT NULL", (annotator,)
-            ).fetchone()
-            counted, wanted = self._sql.execute(
-                "SELECT sum(min(wanted, (SELECT count(*) FROM shown WHERE window = number AND counts IS NOT NULL))), "
-                "sum(wanted) FROM windows"
-            ).fetchone()
+        ((mine, counted, wanted),) = self._look(
+            "SELECT (SELECT count(*) FROM shown WHERE annotator = ? AND counts IS NOT NULL), "
+            "sum(min(wanted, (SELECT count(*) FROM shown WHERE window = number AND counts IS NOT NULL))), "
+            "sum(wanted) FROM windows",
+            annotator,
+        )
         return Progress(mine, counted, wanted)
 
     def answers(self, annotator: int | None = None) -> list[tuple[int, ShownWindow]]:
         """Return who said what of which window, window by window: all, or of the windows that one annotator counted."""
         mine = "" if annotator is None else "AND window IN (SELECT window FROM shown WHERE annotator = ?) "
-        with self._one_at_a_time:
-            rows = self._sql.execute(
-                "SELECT annotator, number, sentence, start, width, tags, wanted, counts, skipped FROM shown "
-                f"JOIN windows ON number = window WHERE counts IS NOT NULL {mine}"
-                "ORDER BY sentence, start, number, annotator",
-                () if annotator is None else (annotator,),
-            ).fetchall()
-        return [(annotator, _shown(*row)) for annotator, *row in rows]
+        rows = self._look(
+            "SELECT annotator, number, sentence, start, width, tags, wanted, counts, skipped FROM shown "
+            f"JOIN windows ON number = window WHERE counts IS NOT NULL {mine}"
+            "ORDER BY sentence, start, number, annotator",
+            *(() if annotator is None else (annotator,)),
+        )
+        return [(who, _shown(*row)) for who, *row in rows]
 
 
 def _shown(number: int, *row: Any) -> ShownWindow:

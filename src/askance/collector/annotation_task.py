@@ -193,22 +193,16 @@ def _chosen_windows(
                     "no window", '{"sentence": 0, "start": 2, "width": 3}, and "tags" if not all are asked'
                 )
             region = CountedRegion.parse(record | {"counts": {}})
-            if region.sentence < len(sentences):
-                CountedRegion(region.sentence, region.start, region.width, {}, ()).check(lengths, known)
-            region = CountedRegion.parse(record | {"counts": {}})
-            _check_tags(region, known)
+            strangers = [tag for tag in region.tags or () if tag not in known]
+            if strangers or region.tags == ():
+                raise InvalidInput(f"tags {listed(region.tags or ())}", f"some of {listed(tags)}")
+            CountedRegion(region.sentence, region.start, region.width, {}, ()).check(lengths, known)
         except (ValueError, RecursionError) as error:
             raise InvalidInput(f"line {number} of {name}: {error}", "a window a line") from None
         found.append(region)
     if not found:
         raise InvalidInput(f"{name} has no windows", "one or more")
     return tuple(found)
-
-
-def _check_tags(region: CountedRegion, known: frozenset[str]) -> None:
-    strangers = [tag for tag in region.tags or () if tag not in known]
-    if strangers or region.tags == ():
-        raise InvalidInput(f"tags {listed(region.tags or ())}", f"some of {listed(sorted(known))}")
 
 
 def _share(value: Any) -> float:

@@ -27,6 +27,7 @@ from askance.releases.labels_told import refuse_telling_identifiers
 from askance.releases.mean_operator_preview import preview_mean_operator
 from askance.releases.mean_operator_release import MeanOperatorRelease, release_mean_operator
 from askance.tables.count_tables import count_labels
+from askance.tables.counted_region import is_writable
 from askance.tables.identifiers import Identifiers
 from askance.tables.people import read_all_labels
 
@@ -39,6 +40,7 @@ _COUNT_MECHANISMS = (
     "dirichlet",
 )  # fmt: skip
 _LONGEST = 200  # letters of a name or an identifier
+_MOST_COLUMNS = 1000  # turning so many takes a few seconds; it grows with their cube, and others wait
 Log = Callable[[str], None]
 Made = TypeVar("Made", MeanOperatorRelease, CountsRelease)
 
@@ -106,6 +108,8 @@ class LabelHolder:
         request = _entries(body, _OF_MEAN_OPERATOR)
         budget = self._level(request)
         columns = _texts(request["columns"], "columns")
+        if len(columns) > _MOST_COLUMNS:
+            raise InvalidInput(f"{len(columns):,} columns", f"at most {_MOST_COLUMNS:,}", "Larger tables go by files.")
         if len(set(columns)) < len(columns) or self.label in columns:
             raise InvalidInput(f"the columns {listed(columns)}", f"names that differ, and not {self.label!r}")
         order = self._everybody(request["ids"])
@@ -214,7 +218,7 @@ def _entries(body: Any, names: tuple[str, ...]) -> Mapping[str, Any]:
 
 
 def _text(value: Any) -> str:
-    if not isinstance(value, str) or len(value) > _LONGEST:
+    if not isinstance(value, str) or len(value) > _LONGEST or not is_writable(value):
         raise InvalidInput("an entry that is no text", f"a text of at most {_LONGEST} letters")
     return value
 
@@ -222,7 +226,7 @@ def _text(value: Any) -> str:
 def _texts(values: Any, what: str) -> list[str]:
     if not isinstance(values, list) or not values:
         raise InvalidInput(f"{what} that are no list", "a list of texts")
-    if not all(isinstance(value, str) and 0 < len(value) <= _LONGEST for value in values):
+    if not all(isinstance(value, str) and 0 < len(value) <= _LONGEST and is_writable(value) for value in values):
         raise InvalidInput(f"{what} that are no texts", f"texts of 1 to {_LONGEST} letters")
     return values
 

@@ -37,11 +37,8 @@ class LabelRequests:
 
     def invite(self, names: Iterable[str]) -> None:
         """Add learners."""
-        rows = [(name,) for name in names]
-        with self._one_at_a_time:
-            self._sql.execute("BEGIN IMMEDIATE")
-            self._sql.executemany("INSERT INTO learners (name) VALUES (?)", rows)
-            self._sql.execute("COMMIT")
+        for name in names:
+            self._execute("INSERT INTO learners (name) VALUES (?)", name)
 
     def knows(self, name: str) -> bool:
         """Whether a learner was invited."""

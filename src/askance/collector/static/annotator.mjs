@@ -1,5 +1,7 @@
 // The annotators' page. An answer is kept on the device until the server says that it is on disk, and sent until then.
 
+import { storageWorks } from "./storage.mjs";
+
 const read = (id) => JSON.parse(document.getElementById(id).textContent);
 const by = (id) => document.getElementById(id);
 const task = read("definition");
@@ -46,17 +48,6 @@ function complain(text) {
 }
 
 // -- what is kept on the device -----------------------------------------------------------------------------------
-
-function storageWorks() {
-  try {
-    localStorage.setItem("askance.test", "1");
-    const works = localStorage.getItem("askance.test") === "1";
-    localStorage.removeItem("askance.test");
-    return works;
-  } catch {
-    return false;
-  }
-}
 
 const keepUnsent = () => localStorage.setItem(`${prefix}unsent`, JSON.stringify(unsent));
 

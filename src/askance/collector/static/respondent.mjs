@@ -2,6 +2,7 @@
 // What was drawn is kept on the device before it is sent, and is never drawn again.
 
 import { draw, isLaw } from "./law.mjs";
+import { storageWorks } from "./storage.mjs";
 
 const read = (id) => JSON.parse(document.getElementById(id).textContent);
 const study = read("definition");
@@ -37,17 +38,6 @@ function notice(word) {
 }
 
 // -- what is kept on the device -----------------------------------------------------------------------------------
-
-function storageWorks() {
-  try {
-    localStorage.setItem("askance.test", "1");
-    const works = localStorage.getItem("askance.test") === "1";
-    localStorage.removeItem("askance.test");
-    return works;
-  } catch {
-    return false;
-  }
-}
 
 const kept = (name) => JSON.parse(localStorage.getItem(prefix + name) || "null");
 const keep = (name, value) => localStorage.setItem(prefix + name, JSON.stringify(value));
