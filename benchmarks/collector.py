@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 CONNECTIONS, RATE, SECONDS = 1000, 250, 20
 BATCH, ROUNDS = 128, 5
 KILLS = 20
+ROWS = 100_000
 MOST_SQLITE, MOST_POSTGRES = 250.0, 500.0  # milliseconds, of 99 in 100 reports, on a quiet machine
 
 
@@ -93,6 +94,49 @@ def _batches(place: str) -> tuple[float, float]:
     return statistics.median(ratios), statistics.median(together) / BATCH
 
 
+def _tallies() -> tuple[float, float, int]:
+    """How much faster figures are from tallies than from rows, the largest relative difference, and the cells."""
+    import random
+    from collections import Counter
+
+    from askance import IndirectClassifier, Prevalence
+    from askance.collector.figures import live_figures
+    from askance.collector.store import Standing
+    from askance.releases.declared_columns import conform_columns
+    from askance.releases.release import Release
+    from benchmarks import best_seconds
+    from collector_study import STUDY, questionnaire
+
+    asked, rng = questionnaire(STUDY), random.Random(3)
+    ages = [rng.choice([20, 30, 40, 50]) for _ in range(ROWS)]
+    codes = [[int(rng.random() < age / 70), rng.randrange(3), float(age), rng.choice([0, 1, None])] for age in ages]
+    cells = [json.dumps(each, separators=(",", ":")) for each in codes]
+    tallies, standing = Counter(cells), Standing(False, ROWS, ROWS, ROWS, ROWS, ((0, ROWS),))
+    header = asked.study.header()
+    release = Release.from_table(conform_columns(asked.columns(cells), header, "rows"), header)
+
+    def from_rows() -> list[Any]:
+        shares = [Prevalence().fit_release(release, question=question.name) for question in asked.study.questions]
+        line = IndirectClassifier(covariance="information").fit_release(
+            release, question="cheated", formula="cheated ~ age"
+        )
+        return [one.summary().to_dict()["estimates"] for one in (*shares, line)]
+
+    def from_tallies() -> list[Any]:
+        figures = live_figures(asked, standing, tallies)
+        return [one["estimates"] for one in (*figures["questions"], *figures["regressions"])]
+
+    seconds = best_seconds({"tallies": from_tallies, "rows": from_rows})
+    differences = [
+        abs(mine[name][number] / value - 1)
+        for mine, theirs in zip(from_tallies(), from_rows(), strict=True)
+        for name, row in theirs.items()
+        for number, value in row.items()
+        if value
+    ]
+    return seconds["rows"] / seconds["tallies"], max(differences), len(tallies)
+
+
 def _places(stack: ExitStack, folder: Path) -> Iterator[tuple[str, Any, Any]]:
     from collector_study import postgres_programs, running_postgres
 
@@ -107,6 +151,9 @@ def _places(stack: ExitStack, folder: Path) -> Iterator[tuple[str, Any, Any]]:
 def main() -> Iterator[Measurement]:
     from collector_killing import survives_killing
 
+    ratio, difference, cells = _tallies()
+    yield Measurement(f"figures from {cells} tallies against {ROWS:,} rows", ratio, "times as fast", at_least=3.0)
+    yield Measurement("their largest relative difference", difference, "", at_most=1e-13)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         for name, place, cluster in _places(stack, folder):
