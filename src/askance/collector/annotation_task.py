@@ -68,7 +68,7 @@ class AnnotationTask:
     --------
     >>> task = AnnotationTask((("dogs", "bark"),), RegionCounts(["NN", "VB"]))
     >>> task.drawn()
-    [Window(sentence=0, start=0, width=2, tags=None, wanted=1)]
+    [Window(sentence=0, start=0, width=2, tags=None, wanted=2)]
     """
 
     sentences: Sequence[tuple[str, ...]]
