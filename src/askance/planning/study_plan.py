@@ -222,7 +222,7 @@ def plan(
         )
     target = _Target(quantity, level, margin, power)
     if solve_epsilon:
-        named = smallest_epsilon(quantity, lambda design: target.reached(design, float(n or 1)), epsilon)
+        named = smallest_epsilon(quantity, lambda design: target.enough(design)(float(n or 1)), epsilon)
     designs = _compared([_planned(name, design, target, n) for name, design in named.items()])
     if check:
         rng, total, done = np.random.default_rng(seed), check * len(designs), iter(range(1, check * len(designs) + 1))
@@ -258,32 +258,28 @@ class _Target:
     margin: float | None
     power: float | None
 
-    def powers(self, errors: Any) -> Any:
-        """The probability that each test rejects, by the normal law of the estimate."""
+    def powers(self, shifts: Any) -> Any:
+        """The probability that each test rejects, from how far it is expected from its null hypothesis."""
         size = float(ndtri(0.5 + self.level / 2))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            shift = np.abs(self.quantity.values - self.quantity.null) / errors
-        shift = np.nan_to_num(shift, nan=0.0, posinf=1e9)
-        return ndtr(shift - size) + ndtr(-shift - size)
+        return ndtr(shifts - size) + ndtr(-shifts - size)
 
-    def reached(self, design: Any, n: float) -> bool:
-        errors = self.quantity.standard_errors(design)(n)
-        return self._enough(errors)
+    def enough(self, design: Any) -> Callable[[float], bool]:
+        """Whether so many respondents are enough under a design."""
+        wide = self.margin is not None
+        errors = self.quantity.standard_errors(design) if wide else None
+        shifts = None if self.power is None else self.quantity.shifts(design)
 
-    def _enough(self, errors: Any) -> bool:
-        if self.margin is not None and self.quantity.reach(self.level) * errors.max() > self.margin:
-            return False
-        return self.power is None or float(self.powers(errors).min()) >= self.power
+        def reached(n: float) -> bool:
+            if errors is not None and self.quantity.reach(self.level) * errors(n).max() > (self.margin or 0.0):
+                return False
+            return shifts is None or float(self.powers(shifts(n)).min()) >= (self.power or 0.0)
 
-    def respondents(self, errors: Callable[[float], Any]) -> int:
-        """The fewest respondents that are enough."""
-        return smallest_n(lambda n: self._enough(errors(n)))
+        return reached
 
 
 def _planned(name: str, design: Any, target: _Target, n: int | None) -> PlannedDesign:
-    errors = target.quantity.standard_errors(design)
-    respondents = target.respondents(errors) if n is None else int(n)
-    found = errors(respondents)
+    respondents = smallest_n(target.enough(design)) if n is None else int(n)
+    found = target.quantity.standard_errors(design)(respondents)
     direct = float((target.quantity.standard_errors(None)(respondents) ** 2).sum())
     hidden = float((found**2).sum())
     worth = min(1.0, direct / hidden) if hidden > 0 else 1.0
@@ -295,7 +291,7 @@ def _planned(name: str, design: Any, target: _Target, n: int | None) -> PlannedD
         tuple(found.tolist()),
         tuple(margins.tolist()),
         worth,
-        tuple(target.powers(found).tolist()),
+        tuple(target.powers(target.quantity.shifts(design)(respondents)).tolist()),
     )
 
 

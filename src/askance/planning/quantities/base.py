@@ -11,7 +11,7 @@ from askance.arrays import Floats
 from askance.errors import InvalidInput
 
 StandardErrors = Callable[[float], Floats]
-"""From a number of respondents to the standard error of each value."""
+"""From a number of respondents to the standard error, or the expected test, of each value."""
 
 
 class Estimate(NamedTuple):
@@ -51,6 +51,20 @@ class Quantity(ABC):
     @abstractmethod
     def standard_errors(self, design: Any) -> StandardErrors:
         """How the standard errors fall with n under a design, or where the truth is asked directly (None)."""
+
+    def shifts(self, design: Any) -> StandardErrors:
+        """How far from their null hypotheses the tests are expected, in standard errors, for a number of respondents.
+
+        Here by the normal law of the estimates.
+        """
+        errors = self.standard_errors(design)
+
+        def shift(n: float) -> Floats:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                found = np.abs(self.values - self.null) / errors(n)
+            return np.nan_to_num(found, nan=0.0, posinf=1e9)
+
+        return shift
 
     @abstractmethod
     def simulate(self, design: Any, n: int, rng: np.random.Generator) -> Estimate:

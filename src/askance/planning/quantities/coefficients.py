@@ -4,6 +4,7 @@ At covariates x the reports have law q = S p(x), which moves with the logits by 
 tells J' diag(1/q) J (x) z z' with z = (1, x). Its mean over the covariates, inverted, is the covariance times n.
 """
 
+import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from askance.planning.quantities.base import Estimate, Quantity, StandardErrors,
 from askance.planning.quantities.covariates import expected_rows
 from askance.planning.quantities.designs import answer_designs, check_answer_design
 from askance.planning.quantities.grouped_design import GroupedDesign, joint_covariance
+from askance.planning.quantities.report_law import ReportLaw
 from askance.solvers.softmax import posterior
 
 
@@ -104,18 +106,22 @@ class Coefficients(Quantity):
         check_answer_design(design, self.classes)
 
     def standard_errors(self, design: Any) -> StandardErrors:
-        matrix = np.eye(2) if design is None else design.matrix
-        unknowns = design.derivatives if isinstance(design, GroupedDesign) else []
-        carriers = posterior((self._rows @ self._theta)[:, None]).probabilities[:, 1]
-        truths = np.column_stack([1 - carriers, carriers])
-        slope = (carriers * (1 - carriers))[:, None] * (matrix[:, 1] - matrix[:, 0])
-        root = np.sqrt(np.maximum(truths @ matrix.T, np.finfo(float).tiny))
-        # Scores of every row and report, over the root of its probability: their products add up to the information.
-        scores = [(slope / root)[:, :, None] * self._rows[:, None, :]]
-        scores += [((truths @ moved.T) / root)[:, :, None] for moved in unknowns]
-        flat = np.concatenate(scores, axis=2).reshape(-1, self._rows.shape[1] + len(unknowns))
-        covariance = joint_covariance(flat.T @ flat / len(self._rows), "coefficients or unknown numbers")
+        law = ReportLaw.of(design, self._rows)
+        covariance = joint_covariance(law.information(law.truth(self._theta)), "coefficients or unknown numbers")
         return per_respondent(np.diag(covariance)[self._planned])
+
+    def shifts(self, design: Any) -> StandardErrors:
+        """Halfway between the shift of Wald's test and the root of the expected likelihood ratio, whose square is 2 n
+        times how much of its mean the log-likelihood loses without the coefficient.
+
+        The errors of large coefficients are larger: Wald's test rejects from an estimate on whose error is smaller than
+        that at the truth, so that it has more power than the latter says; and a ratio takes all errors from zero to the
+        truth. Measured with 500 and 1500 studies each, at powers of .70 to .85 by Wald's shift, the simulated powers
+        were .02 to .06 above it; they are within .04 of this.
+        """
+        law, wald = ReportLaw.of(design, self._rows), super().shifts(design)
+        roots = np.sqrt([law.loss_without(self._theta, place) for place in self._planned])
+        return lambda n: (wald(n) + math.sqrt(n) * roots) / 2
 
     def simulate(self, design: Any, n: int, rng: np.random.Generator) -> Estimate:
         from askance.learning.answers.indirect_classifier import IndirectClassifier

@@ -114,6 +114,10 @@ class TotalsCoefficients(Coefficients):
         spread = np.diag(inverse @ inverse) * noise / 4
         return lambda n: np.sqrt(clean / n + spread / n**2)[self._planned]
 
+    def shifts(self, design: Any) -> StandardErrors:
+        """By the normal law of the estimates, most of whose errors are noise of the totals."""
+        return Quantity.shifts(self, design)
+
     def simulate(self, design: Any, n: int, rng: np.random.Generator) -> Estimate:
         if design is None:
             return super().simulate(None, n, rng)

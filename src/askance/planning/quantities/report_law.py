@@ -1,0 +1,108 @@
+"""The law of reports by covariates, and what it tells about coefficients and unknown numbers: in the mean, exactly."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logit
+
+from askance.arrays import Floats
+from askance.planning.quantities.grouped_design import GroupedDesign
+
+_STEPS = 50  # of Fisher scoring, which needs five to ten
+_SETTLED = 1e-9  # of a mean log-likelihood: nothing, beside the losses of 1e-4 that are planned for
+_HALVINGS = 30  # of a step that does not lead higher: to a billionth
+_NEAR = 1e-6  # an unknown number of 0 or 1 begins the search so far inside
+
+
+@dataclass(frozen=True, eq=False)
+class ReportLaw:
+    """What people with given covariates report under a design.
+
+    Parameters are the coefficients, and then the logits of the design's unknown numbers.
+
+    Parameters
+    ----------
+    design : channel, GroupedDesign, or None
+        None for people who are asked directly.
+    rows : array, people x coefficients
+    unknowns : tuple of str
+    """
+
+    design: Any
+    rows: Floats
+    unknowns: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, design: Any, rows: Floats) -> "ReportLaw":
+        return cls(design, rows, tuple(design.psi) if isinstance(design, GroupedDesign) else ())
+
+    def truth(self, theta: Floats) -> Floats:
+        """All parameters, at the values that the design assumes for what is unknown."""
+        assumed = [self.design.psi[name] for name in self.unknowns]
+        return np.concatenate([theta, logit(np.clip(assumed, _NEAR, 1 - _NEAR))]) if assumed else theta
+
+    def _parts(self, parameters: Floats) -> tuple[Floats, Floats, list[Floats]]:
+        """The probabilities of the answers by person, and of reports by answer; how these move with the unknowns."""
+        width = self.rows.shape[1]
+        shares = expit(parameters[width:])
+        design, matrix, moved = self.design, np.eye(2), list[Floats]()
+        if self.unknowns:
+            design = replace(design, psi=dict(zip(self.unknowns, shares.tolist(), strict=True)))
+            moved = [one * share * (1 - share) for one, share in zip(design.derivatives, shares.tolist(), strict=True)]
+        if design is not None:
+            matrix = design.matrix
+        carriers = expit(self.rows @ parameters[:width])
+        return np.column_stack([1 - carriers, carriers]), matrix, moved
+
+    def law(self, parameters: Floats) -> Floats:
+        """The probability of each report of each person."""
+        truths, matrix, _ = self._parts(parameters)
+        return np.maximum(truths @ matrix.T, np.finfo(float).tiny)
+
+    def scores(self, parameters: Floats) -> tuple[Floats, Floats]:
+        """The same, and its derivatives over the root of the probability, people and reports x parameters.
+
+        The products of these add up to the information.
+        """
+        truths, matrix, moved = self._parts(parameters)
+        law = np.maximum(truths @ matrix.T, np.finfo(float).tiny)
+        root = np.sqrt(law)
+        slope = truths[:, :1] * truths[:, 1:] * (matrix[:, 1] - matrix[:, 0]) / root
+        parts = [slope[:, :, None] * self.rows[:, None, :], *(((truths @ one.T) / root)[:, :, None] for one in moved)]
+        return law, np.concatenate(parts, axis=2).reshape(law.size, -1)
+
+    def information(self, parameters: Floats) -> Floats:
+        """What one respondent tells, in the mean."""
+        flat = self.scores(parameters)[1]
+        return np.asarray(flat.T @ flat / len(self.rows))
+
+    def loss_without(self, theta: Floats, place: int) -> float:
+        """Twice what the mean log-likelihood of a respondent loses if a coefficient is zero and the others follow."""
+        truth = self.truth(theta)
+        law = self.law(truth)
+        free = [number for number in range(len(truth)) if number != place]
+        here = truth.copy()
+        here[place] = 0.0
+        value = self._mean(law, here)
+        for _ in range(_STEPS):
+            found, flat = self.scores(here)
+            gradient = (flat.T @ (law / np.sqrt(found)).ravel())[free]
+            step = np.linalg.lstsq((flat.T @ flat)[np.ix_(free, free)], gradient, rcond=None)[0]
+            for _ in range(_HALVINGS):
+                there = here.copy()
+                there[free] += step
+                higher = self._mean(law, there)
+                if higher >= value:
+                    break
+                step = step / 2
+            gained = higher - value
+            if gained <= 0:
+                break
+            here, value = there, higher
+            if gained < _SETTLED:
+                break
+        return 2 * max(self._mean(law, truth) - value, 0.0)
+
+    def _mean(self, law: Floats, parameters: Floats) -> float:
+        return float((law * np.log(self.law(parameters))).sum() / len(self.rows))
