@@ -262,3 +262,31 @@ class TestWords:
 def test_bad_wishes_say_what_is_meant(made, message):
     with pytest.raises(ask.AskanceError, match=message):
         made()
+
+
+def test_the_power_of_a_coefficient_is_that_of_its_test():
+    """Against an enumeration: 2000 likelihood fits of a table with a binary covariate, of which counts are enough."""
+    from scipy.optimize import brentq
+    from scipy.special import expit
+
+    design, rng, n = ask.Warner(0.75), np.random.default_rng(4), 600
+    effects = Coefficients({"x": 0.9}, 0.3, {"x": "binary(0.5)"})
+    (planned,) = ask.plan(design, effects, n=n).recommended.powers
+    low = float(brentq(lambda a: (expit(a) + expit(a + 0.9)) / 2 - 0.3, -5, 5))
+    chances = 0.25 + 0.5 * expit(np.array([low, low + 0.9]))
+    found = []
+    for _ in range(2000):
+        people = rng.binomial(n, 0.5)
+        said = rng.binomial([n - people, people], chances) / np.array([n - people, people])
+        share = (said - 0.25) / 0.5  # two shares and two parameters: the fit is exact inside
+        if not ((share > 0.005) & (share < 0.995)).all():
+            continue  # where a fit is penalised: less than one in a hundred here
+        logits = np.log(share / (1 - share))
+        errors = said * (1 - said) / np.array([n - people, people]) / (0.5 * share * (1 - share)) ** 2
+        found.append(abs(logits[1] - logits[0]) > 1.96 * np.sqrt(errors.sum()))
+    assert len(found) > 1960
+    assert np.mean(found) == pytest.approx(planned, abs=0.03)  # .01 by chance, and half of what Wald's shift misses
+
+
+def test_a_coefficient_that_is_not_there_is_found_as_often_as_a_test_errs():
+    assert ask.plan(ask.Warner(0.8), Coefficients({"x": 0.0}, 0.2), n=500).recommended.power == pytest.approx(0.05)

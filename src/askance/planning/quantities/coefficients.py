@@ -47,7 +47,7 @@ class Coefficients(Quantity):
     >>> from askance.planning import Coefficients
     >>> age = Coefficients({"age": 0.5}, prevalence=0.2)
     >>> ask.plan([ask.Warner(0.8), ask.Identity(("no", "yes"))], age, power=0.8)["Warner(p=0.8)"].n
-    885
+    831
     """
 
     effects: Mapping[str, float]
