@@ -283,6 +283,17 @@ def test_no_signed_body_brings_the_service_down(service, path, data):
     assert answer.status_code in (201, 400, 403, 422), answer.text
 
 
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH"])
+def test_no_request_of_a_stranger_brings_the_service_down(service, method):
+    for path in ("/", "/mean-operator", "/counts", "/counts/", "/health", "/static/../keys", "/%00", "//"):
+        for header in ("", "Askance " + "0" * 16 + "." + "0" * 32 + "." + "0" * 64, "Askance \xff"):
+            answer = service.client.request(
+                method, path, content=b"\0{", headers={"authorization": header.encode("latin-1")}
+            )
+            assert answer.status_code in (200, 401, 404, 405), (path, answer.text)
+    assert service.spent == 0
+
+
 # -- over HTTP, in a process of its own --------------------------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""A whole study by command line and browser: plan, invite, serve, 200 people, close and export, fit, report."""
+"""A whole study by command line and browser: new, plan, invite, serve, 200 people, close and export, fit, report."""
 
 import json
 import random
@@ -39,7 +39,12 @@ ANSWER = """async ([cheated, school]) => {
 @pytest.mark.xdist_group("browser")
 def test_a_whole_study(run, tmp_path, browser, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "study.toml").write_text(TOML, encoding="utf-8")
+    code, _, _ = run(
+        "new", "study.toml", "--title", "Cheating", "--question", "cheated=Have you ever cheated in an exam?",
+        "--choices", "no,yes", "--design", "warner", "--parameters", "p=0.9", "--covariate", "school=north,south",
+        "--yes",
+    )  # fmt: skip
+    assert code == 0
     code, planned, _ = run(
         "plan", "prevalence", "--prevalence", 0.4, "--design", "warner p=0.9", "-n", PEOPLE, "--json"
     )
