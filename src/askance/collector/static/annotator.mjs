@@ -61,7 +61,8 @@ function showSentence() {
   place.replaceChildren();
   const part = (label, list, name, className) => {
     if (list.length) {
-      element("span", `${say(label)} `, place, "unseen");
+      // With a direction of its own, so that the sentence takes its from its own words.
+      element("span", `${say(label)} `, place, "unseen").dir = document.documentElement.dir;
       element(name, list.join(" "), place, className);
       place.append(" ");
     }
