@@ -376,6 +376,8 @@ def test_penalty_and_intervals_are_those_that_were_asked_for():
         (said,) = options.values()
         tables[said] = fitted.summary().to_frame()
         assert set(fitted.intervals_) == {"profile" if said in ("profile", "log-f") else "wald"}
+        words = "profile likelihood ratio" if "profile" in fitted.intervals_ else None
+        assert fitted.summary().fact("intervals") == words
         assert fitted.penalty_ == ("log-f" if said == "log-f" else "none")
     wald, profile, shrunk = (tables[said] for said in ("wald", "profile", "log-f"))
     reach = 1.959964 * wald["std_error"]

@@ -15,7 +15,7 @@ from askance.learning.answers.unknown_problem import UnknownProblem
 from askance.learning.answers.unknown_result import UnknownFit
 from askance.learning.answers.unknown_samples import UnknownSample
 from askance.learning.face.classes import class_array
-from askance.learning.face.interval_table import sample_facts, with_intervals
+from askance.learning.face.interval_table import interval_fact, sample_facts, with_intervals
 from askance.learning.face.requested_ridge import checked_ridge
 from askance.reports.summary import Summary, summarise
 from askance.solvers.softmax import posterior, symmetric
@@ -159,6 +159,7 @@ def regression_summary(estimator: Any, level: float) -> Summary:
     penalty = {"ridge": f"ridge {estimator.ridge_:.4g}", "log-f": "log-F(1,1)"}.get(estimator.penalty_)
     facts += [("penalty", penalty)] if penalty else []
     facts += sample_facts(estimator.sample_, estimator.parameter_names_, estimator.degrees_, estimator.design_effects_)
+    facts += interval_fact(estimator.parameter_names_, estimator.intervals_)
     wald = summarise(
         title,
         estimator.parameter_names_,
