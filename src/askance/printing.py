@@ -9,6 +9,8 @@ through :func:`shell_command`.
 import json
 import re
 import shlex
+from collections.abc import Iterable, Sequence
+from html import escape
 
 # Control characters, invisible format characters (among them the bidirectional controls), halves of surrogate pairs,
 # and separators of lines. Joiners (U+200C, U+200D) stay: Persian words and many emoji are spelled with them.
@@ -51,6 +53,23 @@ def safe_json(text: str) -> str:
     '"age\\u009b2J"'
     """
     return _BETWEEN_LINES.sub(lambda found: json.dumps(found[0]).strip('"').replace("\x7f", r"\u007f"), text)
+
+
+def html_notes(
+    title: str, lines: Sequence[str], heads: Sequence[str] = (), rows: Iterable[Sequence[object]] = ()
+) -> str:
+    """Return a title, paragraphs and a table as HTML for a notebook, with everything escaped.
+
+    Examples
+    --------
+    >>> html_notes("<Warner>", ["p & q"])
+    '<p><b>&lt;Warner&gt;</b></p><p>p &amp; q</p>'
+    """
+    said = "".join(f"<p>{escape(one_line(line))}</p>" for line in lines)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(one_line(str(cell)))}</td>' for cell in row)}</tr>" for row in rows)
+    head = "".join(f'<th scope="col">{escape(one_line(name))}</th>' for name in heads)
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if body else ""
+    return f"<p><b>{escape(one_line(title))}</b></p>{said}{table}"
 
 
 def shell_command(*words: object) -> str:

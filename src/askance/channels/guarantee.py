@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from askance.errors import InvalidInput
+from askance.printing import html_notes
 
 HOWEVER_FAR_APART = ", however far apart"
 AS_IT_CAME = "nothing is known to hide it"
@@ -77,6 +78,9 @@ class Guarantee:
             return f"no privacy guarantee (epsilon is infinite) for {self.protects}"
         delta = f", delta {self.delta:.3g}" if self.delta else ""
         return f"epsilon {self.epsilon:.4g}{delta}, protects {self.protects} ({self.neighbours})"
+
+    def _repr_html_(self) -> str:
+        return html_notes(str(self), [self.in_words()])
 
     def in_words(self) -> str:
         """Say it to somebody who has never heard of epsilon."""

@@ -8,8 +8,11 @@ from typing import Any, ClassVar, Self
 from askance.channels.alphabet import listed
 from askance.channels.base import Spec
 from askance.channels.guarantee import proof_page
+from askance.errors import AskanceError
+from askance.printing import html_notes
 
 SPEC_VERSION = 1
+_SHOWN = 12  # rows and columns of a table of probabilities: larger ones are for programs
 
 
 class ChannelValue:
@@ -44,6 +47,24 @@ class ChannelValue:
             if value is not None
         )
         return f"{type(self).__name__}({', '.join(given)})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the channel, how it hides a truth, what that promises, and a small table."""
+        told: Any = self  # not every channel has a sentence about itself, or a table
+        try:
+            lines = [told.describe()] if hasattr(told, "describe") else []
+            lines.append(f"{told.guarantee}. {told.guarantee.in_words()}")
+            matrix = getattr(told, "matrix", None)
+        except AskanceError:  # a channel that leaves something open: it is what it says it is, and no more
+            return html_notes(repr(self), [])
+        if matrix is None or max(matrix.shape) > _SHOWN:
+            return html_notes(repr(self), lines)
+        heads = ["report", *(f"if {label!r} is true" for label in told.classes)]
+        reports = [str(label) for label in told.report_labels]
+        if len(reports) != len(matrix):  # of several designs, one after the other
+            return html_notes(repr(self), lines)
+        rows = [[report, *(f"{value:.4f}" for value in row)] for report, row in zip(reports, matrix, strict=True)]
+        return html_notes(repr(self), lines, heads, rows)
 
     @cached_property
     def identity(self) -> str:

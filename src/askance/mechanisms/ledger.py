@@ -33,6 +33,7 @@ from askance.mechanisms.ledger_chain import Event, Receipt, now
 from askance.mechanisms.ledger_entries import LedgerEntry, check_losses, read_entries
 from askance.mechanisms.ledger_file import LedgerFile, LedgerState
 from askance.mechanisms.person_keys import person_keys
+from askance.printing import html_notes
 
 _MOST_SHOWN = 100  # groups of people with different pasts, in an account
 
@@ -303,6 +304,11 @@ class Ledger:
 
     def __repr__(self) -> str:
         return f"Ledger({str(self.path)!r}, data_set={self.data_set!r}, {self.remaining} left of {self.budget})"
+
+    def _repr_html_(self) -> str:
+        rows = [(entry.number, entry.time, entry.what, entry.level, entry.whom) for entry in self.entries]
+        heads = ("entry", "time", "what", "level", "about")
+        return html_notes(f"Ledger of {self.data_set}", [f"{self.remaining} left of {self.budget}"], heads, rows)
 
     def _rule(self, state: LedgerState) -> PrivacyFilter | None:
         if state.version == 1:

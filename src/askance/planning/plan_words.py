@@ -4,6 +4,7 @@ import math
 from typing import TYPE_CHECKING
 
 from askance.planning.quantities.grouped_design import GroupedDesign
+from askance.printing import html_notes
 from askance.reports.text_table import aligned
 
 if TYPE_CHECKING:
@@ -14,10 +15,14 @@ if TYPE_CHECKING:
 _FAR_ENOUGH = 3.0
 
 
-def plan_table(plan: "Plan") -> str:
-    """Return the table of all designs, and what follows from it."""
-    if plan.quantity.is_error:
-        return _error_table(plan)
+def plan_html(plan: "Plan") -> str:
+    """Return the plan for a notebook: the table of all designs, with what follows from it above."""
+    lines = [line for line in plan.text().split("\n") if line.strip()]
+    return html_notes(f"Plan for {plan.wanted}", lines, *(([], []) if plan.quantity.is_error else _compared(plan)))
+
+
+def _compared(plan: "Plan") -> tuple[list[str], list[list[str]]]:
+    """Heads and rows of the table of all designs."""
     tested = _is_tested(plan)
     heads = ["design", "epsilon", "respondents", "std. error", "margin", *(["power"] if tested else []), "worth"]
     rows = [
@@ -32,10 +37,17 @@ def plan_table(plan: "Plan") -> str:
         ]
         for design in plan.designs
     ]
+    return heads, rows
+
+
+def plan_table(plan: "Plan") -> str:
+    """Return the table of all designs, and what follows from it."""
+    if plan.quantity.is_error:
+        return _error_table(plan)
     return "\n".join(
         [
             f"Plan for {plan.wanted}, {100 * plan.level:g}% intervals, {plan.quantity.assumption()}",
-            *aligned(heads, rows),
+            *aligned(*_compared(plan)),
             'worth: directly asked people that one respondent stands for; epsilon "none": no guarantee.',
             *_simulated(plan),
             *_advice(plan),

@@ -10,7 +10,7 @@ from scipy.special import ndtr, ndtri
 
 from askance.errors import InvalidInput
 from askance.planning.plan_search import smallest_epsilon, smallest_n
-from askance.planning.plan_words import plan_table, plan_text
+from askance.planning.plan_words import plan_html, plan_table, plan_text
 from askance.planning.quantities.base import Quantity
 from askance.planning.quantities.grouped_design import GroupedDesign
 from askance.planning.quantities.proportions import Proportions
@@ -140,6 +140,9 @@ class Plan:
 
     def __str__(self) -> str:
         return plan_table(self)
+
+    def _repr_html_(self) -> str:
+        return plan_html(self)
 
     def text(self) -> str:
         """Return paragraphs that an ethics board, or a grant, could quote."""
