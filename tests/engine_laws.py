@@ -223,6 +223,17 @@ def hidden_records(path: Path, parts: int, rows: int = 600) -> ask.Release:
     return ask.read_release(path)
 
 
+def sentences(folder: Path, parts: int) -> None:
+    """Two words each, with tags that were hidden one by one, in part files."""
+    rng = np.random.default_rng(8)
+    words = [[str(rng.choice(["dog", "cat"])), str(rng.choice(["runs", "naps"]))] for _ in range(120)]
+    channel = ask.PerToken(ask.RandomizedResponse(["N", "V"], epsilon=2.0))
+    header = Header((Question("tags", channel),), (Covariate("words", "words"),))
+    reports = channel.simulate([["N", "V"]] * 120, rng).tolist()
+    table = pa.table({"tags": reports, "words": words})
+    ask.Release.from_table(table, header).write(folder, rows_per_part=120 // parts)
+
+
 class EngineLaws:
     """What holds for every engine, on real workers."""
 
@@ -262,6 +273,15 @@ class EngineLaws:
         # Ridges of the intercept are estimated from some pairs of records in memory, and from all of them by sums.
         np.testing.assert_allclose(there.parameters_, here.parameters_, atol=1e-3 if there.ridge_ else 1e-9)
         assert there.n_reports_ == here.n_reports_
+
+    def test_chains_are_fitted_where_their_sentences_are(self, engine, tmp_path):
+        sentences(tmp_path / "release", 3)
+        family = ask.Chain(["N", "V"], "words")
+        here = ask.IndirectModel(family, ridge=1.0).fit_release(tmp_path / "release")
+        there = ask.IndirectModel(family, ridge=1.0).fit_release(tmp_path / "release", engine)
+        np.testing.assert_allclose(there.parameters_, here.parameters_, atol=1e-4)  # where L-BFGS ends
+        np.testing.assert_allclose(there.standard_errors_, here.standard_errors_, rtol=1e-3)
+        assert (there.n_tokens_, there.longest_) == (here.n_tokens_, here.longest_) == (240, 2)
 
     def test_a_release_without_rows_is_refused(self, engine, tmp_path):
         empty = ask.Release.from_table(survey().slice(0, 0), HEADER).write(tmp_path / "empty.parquet")

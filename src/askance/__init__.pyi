@@ -3,6 +3,7 @@ from askance.channels.attributes.additive_noise import GaussianNoise as Gaussian
 from askance.channels.attributes.additive_noise import LaplaceNoise as LaplaceNoise
 from askance.channels.attributes.row_channel import RowChannel as RowChannel
 from askance.channels.attributes.state_flip import StateFlip as StateFlip
+from askance.channels.feature_response import on_features as on_features
 from askance.channels.guarantee import Guarantee as Guarantee
 from askance.channels.labels.candidate_sets import CandidateSets as CandidateSets
 from askance.channels.labels.coarsening import Coarsening as Coarsening

@@ -52,9 +52,10 @@ def fit(
         str | None,
         typer.Option(
             metavar="METHOD",
-            help="Choices: marginal (maximum likelihood, the default) or moments (unbiased). Regions: hybrid (the "
-            "default: moments, then marginal), marginal or moments. Bags: auto (the default), bag-likelihood, "
-            "mean-map, laplacian, alternating, linear-committee, bag-classifier, relabel, committee or overall-mix.",
+            help="Choices and sequences: marginal (maximum likelihood, the default) or moments (unbiased). Regions: "
+            "hybrid (the default: moments, then marginal), marginal or moments. Bags: auto (the default), "
+            "bag-likelihood, mean-map, laplacian, alternating, linear-committee, bag-classifier, relabel, "
+            "committee or overall-mix.",
         ),
     ] = None,
     ridge: Annotated[
@@ -275,6 +276,9 @@ def fit(
     softmax) regression of the true answer. Beside both stands the naive analysis, which takes reports for the truth and
     is wrong.
 
+    A question about sequences, such as tags that were hidden token by token: a tagger, learned from the words beside
+    them. Both the level of one token and that of the longest sentence are printed.
+
     A question that hides numbers: a linear regression. The formula names columns of the hidden row, such as "value ~
     income + age", or a hidden number and public covariates. Without one, a row's outcome is explained by its other
     columns, and a number by all covariates that are numbers; if there are none, its mean is estimated.
@@ -376,9 +380,13 @@ def _fit_reports(
 
     written = None if study is None else Study.read(study)
     opened = open_reports(data, written, request)
-    check_options(context, (kind_of_question(opened.asked),), opened.asked.name)
+    kind = kind_of_question(opened.asked)
+    check_options(context, (kind,), opened.asked.name)
     with running(LocalEngine(progress=not quiet) if engine == "local" else engine) as where:
         done = analyse_reports(opened, where, command)
+    if opened.asked.hides_sequences:
+        save = context.params["save"]
+        return done, kind.use.format(model=shell_command(save)) if save else ""
     return done, "" if request.formula or opened.asked.hides_features else _how_to_add_a_formula(
         opened, (opened.release.header if written is None else written).covariates
     )

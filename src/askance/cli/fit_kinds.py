@@ -64,6 +64,13 @@ ANSWERS = Kind(
 NUMBERS = Kind(
     "a question that hides numbers", ("study", "question", "formula", "ridge", "level", "weight", "missing", "engine")
 )
+_TAG = "Tag text with: askance tag {model} TEXT"
+SEQUENCES = Kind(
+    "a question about sequences",
+    ("study", "question", "formula", "method", "ridge", "level", "engine"),
+    ("marginal", "moments"),
+    _TAG,
+)
 _CLASSIFY = "Classify rows with: askance predict {model} ROWS"
 RECORDS = Kind("a question that hides features", ("study", "question", "label", "ridge", "level"), use=_CLASSIFY)
 TOTALS = Kind("a mean operator", ("features", "id_column", "loss", "ridge", "level"), use=_CLASSIFY)
@@ -71,7 +78,7 @@ REGIONS = Kind(
     "counted regions",
     ("sentences", "structure", "passes", "tolerance", "invalid", "seed", "method"),
     ("hybrid", "marginal", "moments"),
-    "Tag text with: askance tag {model} TEXT",
+    _TAG,
 )
 BAGS = Kind(
     "rows in bags (--proportions)",
@@ -88,7 +95,7 @@ JOINT = Kind("a joint table (--joint)", (*_SURVEY, "joint"))
 LIST = Kind("a list experiment (--treatment)", (*_SURVEY, "question", "formula", "treatment", "direct"))
 GROUPS = Kind("a regression with --link or --groups", (*_SURVEY, "question", "formula", "link", "groups"))
 SURVEYS = (PREDICTOR, JOINT, LIST, GROUPS)
-REPORTS = (ANSWERS, NUMBERS, RECORDS)  # their question says which of them it is
+REPORTS = (ANSWERS, SEQUENCES, NUMBERS, RECORDS)  # their question says which of them it is
 KINDS = (*REPORTS, *SURVEYS, TOTALS, REGIONS, BAGS)
 
 
@@ -122,6 +129,8 @@ def kinds_of(data: str, proportions: Path | None) -> tuple[Kind, ...]:
 
 def kind_of_question(asked: "Question") -> Kind:
     """Return what a question of a release is about."""
+    if asked.hides_sequences:
+        return SEQUENCES
     return RECORDS if asked.hides_features else NUMBERS if asked.hides_numbers else ANSWERS
 
 

@@ -1,4 +1,4 @@
-"""``askance tag``: sentences, tagged with a tagger that was learned from counts."""
+"""``askance tag``: sentences, tagged with a tagger that was learned from counts or from hidden tags."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -21,7 +21,7 @@ def tag(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Tag sentences with a tagger that was learned from counts."""
+    """Tag sentences with a tagger that was learned from counts, or from tags that were hidden one by one."""
     from askance.cli.output import print_json, say, write_data
     from askance.files.kinds import TAGGED
     from askance.workflows.tagging import tag_sentences

@@ -104,7 +104,7 @@ class Question:
             raise InvalidInput(
                 f"the question {self.name!r}, which hides sequences",
                 "a question with one answer a row",
-                "Sequences are fitted in Python: IndirectModel(Chain(tags, features='words')).fit_release(...).",
+                "askance fit fits sequences; in Python, IndirectModel(Chain(tags, features='words')).fit_release(...).",
             )
         if self.hides_numbers:
             raise InvalidInput(

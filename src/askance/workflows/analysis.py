@@ -11,6 +11,7 @@ from askance.workflows.fit_result import FitResult
 from askance.workflows.numbers import analyse_numbers
 from askance.workflows.records import analyse_records
 from askance.workflows.report_files import OpenReports
+from askance.workflows.sequences import analyse_sequences
 
 
 def analyse(
@@ -24,7 +25,8 @@ def analyse(
     """Learn what a release of reports says about one of its questions.
 
     A question with choices: proportions, and a regression if there is a formula, with the naive analysis beside both.
-    One that hides numbers: a line, or a mean. One that hides features: a classifier of clean records.
+    One that hides numbers: a line, or a mean. One that hides features: a classifier of clean records. One that hides
+    the labels of sequences: a tagger.
 
     Parameters
     ----------
@@ -76,6 +78,8 @@ def analyse_reports(opened: OpenReports, engine: str | Engine = "local", command
     """Learn what reports that are open say about the question that is meant; see :func:`analyse`."""
     if opened.asked.hides_features:
         return analyse_records(opened, command)
+    if opened.asked.hides_sequences:
+        return analyse_sequences(opened, engine, command)
     if opened.asked.hides_numbers:
         return analyse_numbers(opened, engine, command)
     return analyse_answers(opened, engine, command)

@@ -71,8 +71,9 @@ def predict_rows(model: StrPath, rows: StrPath, id_column: str | None = None) ->
     import pandas as pd
 
     fitted = load_model(model)
-    if not hasattr(fitted, "predict") or type(fitted).__name__ in _OTHER_COMMANDS:
-        other = _OTHER_COMMANDS.get(type(fitted).__name__, "")
+    kind = "CountTagger" if hasattr(fitted, "token_names_") else type(fitted).__name__  # a chain tags sentences, too
+    if not hasattr(fitted, "predict") or kind in _OTHER_COMMANDS:
+        other = _OTHER_COMMANDS.get(kind, "")
         raise InvalidInput(f"{model} holds a {type(fitted).__name__}", "a model that predicts single rows", other)
     names = getattr(fitted, "feature_names_in_", None)
     categories = getattr(fitted, "categories_", {})

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from askance.errors import InvalidInput
 from askance.files.kinds import TAGGED
 from askance.files.location import StrPath
 from askance.files.targets import write_text
 from askance.learning.counting.count_tagger import CountTagger
-from askance.learning.face.saving import used_model
+from askance.learning.face.saving import load_model, used_model
+from askance.learning.models.families import Chain
+from askance.learning.models.indirect_model import IndirectModel
 from askance.tables.sentences import conllu_text, read_sentences
 
 
@@ -39,7 +42,13 @@ class TaggedSentences:
 
 def tag_sentences(model: StrPath, text: StrPath) -> TaggedSentences:
     """Tag the sentences of a file (.conllu, .jsonl, or a sentence a line) with a saved tagger."""
-    tagger = CountTagger.load(model)
+    tagger = load_model(model)
+    chain = isinstance(tagger, IndirectModel) and isinstance(tagger.family, Chain) and tagger.family.features == "words"
+    if not chain and not isinstance(tagger, CountTagger):
+        raise InvalidInput(
+            f"{model} holds a {type(tagger).__name__}",
+            "a tagger: from counts (CountTagger), or from hidden tags (IndirectModel with a Chain of words)",
+        )
     sentences = read_sentences(text)
     with used_model(model):
         return TaggedSentences(sentences, tagger.predict(sentences))

@@ -163,3 +163,95 @@ def test_what_does_not_fit_is_said():
 def test_features_that_a_model_does_not_know_are_left_out():
     found = token_table([["the", "owl"]], word_features, names=("bias", "word owl"))
     assert found.table.toarray().tolist() == [[1.0, 0.0], [1.0, 1.0]]
+
+
+STUDY = """
+[questions.tags]
+sequence = true
+choices = ['D', 'N', 'V']
+channel = { design = 'randomized-response', epsilon = 3.0 }
+[covariates.words]
+type = 'words'
+"""
+
+
+def _released(folder, rows_per_part, count=200):
+    """Sentences of a study in part files, and the same in memory."""
+    import pyarrow as pa
+
+    words, tags, rng = sentences(count)
+    header = ask.Study.parse(STUDY).header()
+    reports = header.questions[0].channel.simulate(tags, rng).tolist()
+    release = ask.Release.from_table(pa.table({"tags": reports, "words": words}), header)
+    release.write(folder, rows_per_part=rows_per_part)
+    table = release.to_table()
+    return ask.Release.read(folder), table["words"].to_pylist(), table["tags"].to_pylist(), release.header
+
+
+@pytest.mark.parametrize("method", ["marginal", "moments"])
+def test_a_chain_is_the_same_however_its_sentences_are_split(tmp_path, method):
+    release, words, reports, header = _released(tmp_path / "parts", 30)
+    family = ask.Chain(["D", "N", "V"], lambda sentence: [[word] for word in sentence])
+    there = ask.IndirectModel(family, None, method, ridge=1.0).fit_release(release)
+    here = ask.IndirectModel(family, header.questions[0].channel, method, ridge=1.0).fit(words, reports)
+    assert len(release.partitions()) > 3
+    assert sorted(there.parameter_names_) == sorted(here.parameter_names_)
+    order = [here.parameter_names_.index(name) for name in there.parameter_names_]
+    assert there.parameters_ == pytest.approx(here.parameters_[order], abs=2e-4)  # where L-BFGS ends
+    assert there.standard_errors_ == pytest.approx(here.standard_errors_[order], rel=1e-3)
+    assert (there.n_tokens_, there.longest_) == (here.n_tokens_, here.longest_)
+
+
+def test_a_chain_is_fitted_and_used_at_the_command_line(tmp_path):
+    import json
+
+    from typer.testing import CliRunner
+
+    from askance.cli.app import app
+
+    _released(tmp_path / "release", 100)
+    model, text = tmp_path / "tagger.json", tmp_path / "text.txt"
+    text.write_text("the dog barks\n")
+    fitted = CliRunner().invoke(app, ["fit", str(tmp_path / "release"), "--save", str(model), "--json"])
+    assert fitted.exit_code == 0, fitted.output
+    account = json.loads(fitted.stdout)
+    assert account["guarantee_of_a_token"]["epsilon"] == 3
+    assert account["guarantee"]["epsilon"] == 9
+    tagged = CliRunner().invoke(app, ["tag", str(model), str(text), "--format", "jsonl"])
+    assert json.loads(tagged.stdout)["tags"] == ["D", "N", "V"]
+    with pytest.raises(ask.InvalidInput, match="askance tag"):
+        CliRunner().invoke(app, ["predict", str(model), str(text)], catch_exceptions=False)
+
+
+def test_tags_are_hidden_by_a_response_on_their_features():
+    """Unary bits of a tag, and one coordinate of it: channels of the tags, for sequences and for classes alike."""
+    words, tags, rng = sentences(600)
+    for device in (ask.PerValueFlip(3, 3.0, max_ones=1), ask.CoordinateRelease(3, 3.0)):
+        channel = ask.on_features(device, "identity", ["D", "N", "V"])
+        assert channel.guarantee.epsilon <= 3.0
+        assert channel.unbiasing_matrix() @ channel.matrix == pytest.approx(np.eye(3), abs=1e-9)
+        hidden = ask.PerToken(channel)
+        for method in ("marginal", "moments"):
+            model = ask.IndirectModel(ask.Chain(["D", "N", "V"], "words"), hidden, method, ridge=1.0)
+            assert model.fit(words, hidden.simulate(tags, rng)).score(words, tags, of="truth") > 0.9
+        flat = [tag for row in tags for tag in row]
+        shares = ask.Prevalence(channel).fit(channel.simulate(flat, rng)).proportions_
+        assert shares == pytest.approx([flat.count(tag) / len(flat) for tag in ("D", "N", "V")], abs=0.1)
+    # A column of the table by hand: bits of P(one) .2 / .8 at half of the level.
+    bits = ask.on_features(ask.PerValueFlip(2, 2 * np.log(4), max_ones=1), [[1, 0], [0, 1]], ["a", "b"])
+    assert bits.matrix[bits.report_labels.index("10"), 0] == pytest.approx(0.8 * 0.8, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("device", "features", "said"),
+    [
+        (ask.PerValueFlip(13, 2.0), "identity", "a row for each label"),
+        (ask.PerValueFlip(2, 2.0), [[0, 1], [1, 2], [0, 0]], "from 0 to 1"),
+        (ask.PerValueFlip(2, 2.0, max_ones=1), [[1, 1], [0, 1], [0, 0]], "more than 1 features"),
+        (ask.PerValueFlip(13, 2.0), np.eye(13)[:3], "at most 12"),
+        (ask.Warner(0.8), "identity", "PerValueFlip"),
+    ],
+)
+def test_features_that_do_not_fit_are_refused(device, features, said):
+    with pytest.raises(ask.InvalidInput, match=said):
+        ask.on_features(device, features, ["a", "b", "c"])

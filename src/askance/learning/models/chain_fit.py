@@ -1,22 +1,30 @@
-"""Chains from hidden sequences: reports become evidence about every token, and the weights are climbed to."""
+"""Chains from hidden sequences: reports become evidence about every token, and the weights are climbed to.
 
+Sentences are in memory, or in a release that an engine sums over: the objective is the same sum.
+"""
+
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
+from numpy.typing import NDArray
 
+from askance.arrays import Floats
 from askance.channels.alphabet import listed
 from askance.channels.labels.per_token import PerToken
-from askance.channels.sequences import Sequences
+from askance.engines.base import Engine
 from askance.errors import InvalidInput
+from askance.learning.face.release_records import ReleaseColumns
 from askance.learning.face.release_regression import RegressionTerms
 from askance.learning.models.chain_problem import ChainProblem, Method
-from askance.learning.models.evidence import Evidence, checked_channel, unbiased
+from askance.learning.models.chain_source import SentenceReader, SentenceSource, check_same_lengths
+from askance.learning.models.chain_sums import CountSeen, SummedChain
+from askance.learning.models.evidence import checked_channel, table_for_law
 from askance.learning.models.exchange import refuse_exchangeable
 from askance.learning.models.families import Chain
 from askance.learning.models.fitted import Fitted
-from askance.learning.models.gradient_fit import fit_by_gradient
-from askance.learning.models.token_features import TokenTable, token_table
+from askance.learning.models.gradient_fit import GradientProblem, fit_by_gradient
+from askance.learning.models.token_features import TokenTable, often_enough
 from askance.releases.declarations import Question
 from askance.releases.release import Release
 
@@ -26,22 +34,15 @@ _PLENTY = 20  # tokens for each parameter with which a chain needs no ridge
 _WORDS_RIDGE = 3.0
 
 
-def sentences_of(
-    family: Chain, release: Release, terms: RegressionTerms, asked: Question
-) -> tuple[TokenTable, Any, Any, Any]:
-    """Return the tokens of a release with their features; and channel, reports and designs."""
-    words = [one.name for one in release.header.covariates if one.type == "words"]
-    chosen = list(terms.features) if terms.features is not None else words
-    if len(chosen) != 1 or chosen[0] not in words:
-        raise InvalidInput(
-            f"the columns of words {listed(words)}, of which {listed(chosen)} are asked for",
-            "features = the name of one covariate of type 'words'",
-        )
-    columns = [asked.name, chosen[0], *([asked.design_column] if asked.design_column else [])]
-    table = pa.concat_tables([part.read(tuple(columns)) for part in release.partitions()])
-    design = table[asked.design_column] if asked.design_column else None
-    tokens = token_table(Sequences.of(table[chosen[0]]), family.function)
-    return tokens, asked.channel, table[asked.name], design
+@dataclass(frozen=True, eq=False)
+class FittedChain:
+    """A chain with the features of its tokens, and how many sentences and tokens it has seen."""
+
+    fitted: Fitted
+    names: tuple[str, ...]
+    sentences: int
+    tokens: int
+    longest: int
 
 
 def fit_chain(
@@ -53,8 +54,63 @@ def fit_chain(
     method: Method,
     ridge: float | None,
     max_iterations: int,
+) -> FittedChain:
+    """Fit a chain to sentences in memory; what does not fit together is refused by name."""
+    device = _device(family, channel)
+    codes = channel.encode_reports(reports, design)
+    check_same_lengths(tokens.starts, codes.starts)
+    seen = np.bincount(codes.flat, minlength=len(device.matrix))
+    rows = _evidence(family, device, method, seen)[codes.flat]
+    problem = ChainProblem(tokens.table, tokens.starts, np.ascontiguousarray(rows), method)
+    clean = ChainProblem(tokens.table, tokens.starts, np.zeros((tokens.tokens, len(family.tags))), "moments")
+    found = _climbed(problem, clean, len(tokens), tokens.tokens, method, ridge, max_iterations)
+    longest = int(np.diff(tokens.starts).max(initial=1))
+    return FittedChain(found, tuple(tokens.names), len(tokens), tokens.tokens, longest)
+
+
+def fit_released_chain(
+    family: Chain,
+    release: Release,
+    terms: RegressionTerms,
+    asked: Question,
+    engine: Engine,
+    method: Method,
+    ridge: float | None,
+    max_iterations: int,
+) -> FittedChain:
+    """Fit a chain to a release, where its sentences are; its features are in the order of their names."""
+    channel: Any = asked.channel
+    device = _device(family, channel)
+    words = _words_column(release, terms)
+    reader = SentenceReader(asked.name, words, channel, family.function, asked.design_column)
+    columns = ReleaseColumns(release, reader.columns)
+    seen = engine.reduce(CountSeen(reader, len(device.matrix)), columns)
+    if not seen.tokens:
+        raise InvalidInput("a release without a single token", "some sentences")
+    evidence = _evidence(family, device, method, seen.reports)
+    source = SentenceSource(release, reader).with_names(often_enough(seen.features))
+    problem = SummedChain(engine, source, evidence, method)
+    clean = SummedChain(engine, source, np.zeros_like(evidence), "moments")
+    found = _climbed(problem, clean, seen.sentences, seen.tokens, method, ridge, max_iterations)
+    return FittedChain(found, source.reader.names, seen.sentences, seen.tokens, seen.longest)
+
+
+def _climbed(
+    problem: GradientProblem,
+    clean: GradientProblem,
+    sentences: int,
+    tokens: int,
+    method: Method,
+    ridge: float | None,
+    max_iterations: int,
 ) -> Fitted:
-    """Fit a chain; what does not fit together is refused by name."""
+    if ridge is None:
+        ridge = 0.0 if problem.size * _PLENTY <= tokens else _WORDS_RIDGE
+    return fit_by_gradient(problem, clean, sentences, ridge, max_iterations, marginal=method == "marginal")
+
+
+def _device(family: Chain, channel: Any) -> Any:
+    """Return what hides one label, if it is about the chain's tags."""
     if not isinstance(channel, PerToken):
         raise InvalidInput(
             f"channel={channel!r} for sequences",
@@ -64,28 +120,25 @@ def fit_chain(
     device = checked_channel(channel.device, len(family.tags), len(family.tags))
     if tuple(device.classes) != family.tags:
         raise InvalidInput(f"a channel about {listed(device.classes)}", f"one about the tags {listed(family.tags)}")
-    codes = channel.encode_reports(reports, design)
-    if not np.array_equal(codes.starts, tokens.starts):
-        row = _first_difference(codes.starts, tokens.starts)
+    return device
+
+
+def _evidence(family: Chain, device: Any, method: Method, seen: NDArray[np.int64]) -> Floats:
+    """What each report says about a tag: P(report | tag), or unbiased indicators of the tags."""
+    if method == "moments":
+        return table_for_law(device, np.eye(len(family.tags)), seen.astype(float))
+    table: Floats = np.ascontiguousarray(device.matrix)
+    refuse_exchangeable(table[seen > 0], None, family.tags)
+    return table
+
+
+def _words_column(release: Release, terms: RegressionTerms) -> str:
+    words = [one.name for one in release.header.covariates if one.type == "words"]
+    wanted = terms.features if terms.formula is None else terms.formula.columns
+    chosen = list(wanted) if wanted is not None else words
+    if len(chosen) != 1 or chosen[0] not in words:
         raise InvalidInput(
-            f"{len(tokens)} sentences and {len(codes)} sequences of reports"
-            if row is None
-            else f"sentence {row + 1} has {np.diff(tokens.starts)[row]} tokens and {codes.lengths[row]} reports",
-            "a report for each token",
+            f"the columns of words {listed(words)}, of which {listed(chosen)} are asked for",
+            "features = the name of one covariate of type 'words'",
         )
-    if method == "marginal":
-        said = Evidence(np.ascontiguousarray(device.matrix), codes.flat)
-        refuse_exchangeable(said.table[np.unique(said.codes)], None, family.tags)
-    else:
-        said = unbiased(device, np.eye(len(family.tags)), reports, codes.flat)
-    problem = ChainProblem(tokens.table, tokens.starts, said.rows(), method)
-    clean = ChainProblem(tokens.table, tokens.starts, np.zeros((tokens.tokens, len(family.tags))), "moments")
-    if ridge is None:
-        ridge = 0.0 if problem.size * _PLENTY <= tokens.tokens else _WORDS_RIDGE
-    return fit_by_gradient(problem, clean, len(tokens), ridge, max_iterations, marginal=method == "marginal")
-
-
-def _first_difference(first: Any, second: Any) -> int | None:
-    if len(first) != len(second):
-        return None
-    return int(np.flatnonzero(np.diff(first) != np.diff(second))[0])
+    return chosen[0]

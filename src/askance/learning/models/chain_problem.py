@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from askance.arrays import Floats
 from askance.learning.models.chain_loops import expectations
+from askance.learning.models.fitted import summed
 
 Method = Literal["marginal", "moments"]
 _NONE = np.empty((0, 0))
@@ -62,6 +63,14 @@ class ChainProblem:
         for s, (a, b) in enumerate(zip(self.starts[:-1], self.starts[1:], strict=True)):
             rows[s] = np.concatenate([(dense[a:b].T @ nodes[a:b]).ravel(), pairs[s].ravel()])
         return rows
+
+    def gradients(self, points: Floats) -> Floats:
+        """Return the gradients at several points, points x parameters."""
+        return np.array([self.value_and_gradient(theta)[1] for theta in points])
+
+    def score_sums(self, theta: Floats) -> tuple[Floats, Floats]:
+        """Return the sum of these gradients, and the sum of their products."""
+        return summed(self.record_scores(theta))
 
     def _differences(self, theta: Floats, each: bool) -> tuple[Floats, Floats, Floats]:
         """Objective by sequence; and the difference of expected indicators, by token and of pairs."""

@@ -12,6 +12,7 @@ from askance.arrays import Floats
 NO_INFORMATION = 1e-6
 _STEP = 1e-4  # of central differences of a gradient: its error, of the order of the square, and rounding are both 1e-8
 DIFFERENCE_ERROR = 1e-8
+POINTS_AT_ONCE = 64  # whose gradients one pass over the records sums, where these are far away
 MOST_DIFFERENCED = 300  # parameters up to which a Hessian is made of differences: two passes for each
 
 
@@ -44,15 +45,22 @@ class Fitted:
     notes: tuple[str, ...] = ()
 
 
-def differenced(gradient: Callable[[Floats], Floats], theta: Floats) -> Floats:
-    """Return minus the Hessian, from central differences of a gradient."""
-    columns = []
-    for place in range(len(theta)):
-        step = np.zeros_like(theta)
-        step[place] = _STEP * max(1.0, abs(theta[place]))
-        columns.append((gradient(theta - step) - gradient(theta + step)) / (2 * step[place]))
-    hessian = np.array(columns)
+def differenced(gradients: Callable[[Floats], Floats], theta: Floats) -> Floats:
+    """Return minus the Hessian, from central differences of gradients at several points, points x parameters."""
+    steps = _STEP * np.maximum(1.0, np.abs(theta))
+    hessian = np.empty((len(theta), len(theta)))
+    for first in range(0, len(theta), POINTS_AT_ONCE // 2):
+        places = np.arange(first, min(first + POINTS_AT_ONCE // 2, len(theta)))
+        moves = np.zeros((len(places), len(theta)))
+        moves[np.arange(len(places)), places] = steps[places]
+        below, above = np.split(gradients(np.vstack([theta - moves, theta + moves])), 2)
+        hessian[places] = (below - above) / (2 * steps[places, None])
     return np.asarray((hessian + hessian.T) / 2)
+
+
+def summed(scores: Floats) -> tuple[Floats, Floats]:
+    """Return the sum of scores, records x parameters, and the sum of their products."""
+    return np.asarray(scores.sum(axis=0)), np.asarray(scores.T @ scores)
 
 
 def inverse(information: Floats) -> Floats:

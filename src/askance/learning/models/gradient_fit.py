@@ -32,8 +32,11 @@ class GradientProblem(Protocol):
     def value_and_gradient(self, theta: Floats) -> tuple[float, Floats]:
         """The objective and its gradient."""
 
-    def record_scores(self, theta: Floats) -> Floats:
-        """The gradient of each record, records x parameters."""
+    def gradients(self, points: Floats) -> Floats:
+        """The gradients at several points, points x parameters."""
+
+    def score_sums(self, theta: Floats) -> tuple[Floats, Floats]:
+        """The sum of the gradients of single records, and the sum of their products."""
 
 
 def fit_by_gradient(
@@ -76,11 +79,11 @@ def fit_by_gradient(
     value = ridge * float(theta @ theta) / 2 - float(found.fun)
     if problem.size > MOST_DIFFERENCED:
         return Fitted(theta, None, None, None, value, ridge, int(found.nit), converged, tuple(notes))
-    information = differenced(lambda at: problem.value_and_gradient(at)[1], theta)
-    complete = differenced(lambda at: clean.value_and_gradient(at)[1], theta) if marginal else information
-    scores = problem.record_scores(theta)
+    information = differenced(problem.gradients, theta)
+    complete = differenced(clean.gradients, theta) if marginal else information
+    total, products = problem.score_sums(theta)
     if marginal:
-        lost = undetermined(scores.T @ scores, complete, DIFFERENCE_ERROR)
+        lost = undetermined(products, complete, DIFFERENCE_ERROR)
         if lost:
             what, wanted, remedy = NOT_TOLD
             said = what.format(count=lost, all=problem.size)
@@ -88,8 +91,7 @@ def fit_by_gradient(
                 raise Unidentifiable(said, wanted, remedy)
             notes.append(f"{said[0].upper()}{said[1:]}; the ridge of {ridge:g} decides about these.")
     bread = inverse_within(information + ridge * np.eye(problem.size), complete)
-    centred = scores - scores.mean(axis=0)
-    sandwich = bread @ (centred.T @ centred) @ bread
+    sandwich = bread @ (products - np.outer(total, total) / max(records, 1)) @ bread
     return Fitted(
         theta,
         bread if marginal else sandwich,

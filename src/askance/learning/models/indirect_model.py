@@ -17,14 +17,13 @@ from askance.engines.local.engine import LocalEngine
 from askance.engines.sources import ArraySource
 from askance.errors import AskanceWarning, InvalidInput, NotAvailable
 from askance.learning.face.classes import class_array
-from askance.learning.face.engine_choice import refuse_engine
 from askance.learning.face.linear_parameters import parameter_names
 from askance.learning.face.release_records import records_of, refuse_other_channel
 from askance.learning.face.release_regression import RegressionTerms, ReleaseRegression
 from askance.learning.face.requested_ridge import checked_ridge
 from askance.learning.face.sample_weights import checked_weights
 from askance.learning.face.scoring import Of, accuracy_from_reports, asks_for_truth, refuse_score_of_reports
-from askance.learning.models.chain_fit import fit_chain, sentences_of
+from askance.learning.models.chain_fit import FittedChain, fit_chain, fit_released_chain
 from askance.learning.models.chain_loops import likeliest
 from askance.learning.models.chain_problem import ChainProblem, Method
 from askance.learning.models.evidence import (
@@ -40,7 +39,7 @@ from askance.learning.models.families import Chain, Family, States
 from askance.learning.models.fitted import Fitted
 from askance.learning.models.gradient_fit import fit_by_gradient
 from askance.learning.models.state_fit import StateProblem, fit_states
-from askance.learning.models.token_features import TokenTable, token_table
+from askance.learning.models.token_features import token_table
 from askance.learning.models.user_problem import FamilyProblem, FeatureProblem, stacked_features
 from askance.releases.release import Release
 from askance.reports.summary import Summary
@@ -138,7 +137,11 @@ class IndirectModel(ReleaseRegression):
             raise InvalidInput("channel=None", "a channel", "For true labels say Identity(classes).")
         if isinstance(family, Chain):
             _no_weights(sample_weight)
-            return self._fit_chain(token_table(X, family.function), self.channel, y, design)
+            tokens = token_table(X, family.function)
+            way: Method = self.method  # type: ignore[assignment]
+            ridge = checked_ridge(self.ridge)
+            chain = fit_chain(family, tokens, self.channel, y, design, way, ridge, self.max_iter)
+            return self._keep_chain(chain, self.channel)
         if not isinstance(family, States) or family.function is not None:
             _no_weights(sample_weight)
             return self._fit_own(family, X, y, design)
@@ -167,8 +170,10 @@ class IndirectModel(ReleaseRegression):
         family, asked = self._family(), terms.asked(release)
         refuse_other_channel(self.channel, asked.channel)
         if isinstance(family, Chain):
-            refuse_engine("local" if isinstance(engine, LocalEngine) else engine, "a chain")
-            return self._fit_chain(*sentences_of(family, release, terms, asked))
+            ridge = checked_ridge(self.ridge)
+            way: Method = self.method  # type: ignore[assignment]
+            found = fit_released_chain(family, release, terms, asked, engine, way, ridge, self.max_iter)
+            return self._keep_chain(found, asked.channel)
         if not isinstance(family, States) or family.function is not None:
             raise NotAvailable("fit_release with a family of one's own", "fit(X, reports), or States with a table")
         channel: Any = asked.label_channel
@@ -237,17 +242,14 @@ class IndirectModel(ReleaseRegression):
         self._keep(found, channel, classes, tuple(names), channel.guarantee, len(evidence))
         return self
 
-    def _fit_chain(self, tokens: TokenTable, channel: Any, reports: Any, design: Any) -> Self:
-        family: Chain = self._family()
-        method: Method = self.method  # type: ignore[assignment]
-        found = fit_chain(family, tokens, channel, reports, design, method, checked_ridge(self.ridge), self.max_iter)
-        names = [f"{tag}: {name}" for name in tokens.names for tag in family.tags]
-        names += [f"{one} to {other}" for one in family.tags for other in family.tags]
-        longest = int(np.diff(tokens.starts).max(initial=1))
-        self.token_names_ = tuple(tokens.names)
-        self.n_features_in_, self.n_tokens_, self.longest_ = len(tokens.names), tokens.tokens, longest
-        short = tuple(names) if found.covariance is not None else ()
-        self._keep(found, channel, family.tags, short, channel.guarantee_of(longest), len(tokens))
+    def _keep_chain(self, found: FittedChain, channel: Any) -> Self:
+        tags = self._family().tags
+        names = [f"{tag}: {name}" for name in found.names for tag in tags]
+        names += [f"{one} to {other}" for one in tags for other in tags]
+        self.token_names_ = found.names
+        self.n_features_in_, self.n_tokens_, self.longest_ = len(found.names), found.tokens, found.longest
+        short = tuple(names) if found.fitted.covariance is not None else ()
+        self._keep(found.fitted, channel, tags, short, channel.guarantee_of(found.longest), found.sentences)
         return self
 
     def _keep(

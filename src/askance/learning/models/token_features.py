@@ -1,7 +1,7 @@
 """Features of tokens: names of what a token has, looked up in the names that training met; or numbers as they are."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,18 @@ def word_features(words: Sequence[str]) -> list[list[str]]:
             ]
         )
     return rows
+
+
+def often_enough(tokens: Mapping[str, int]) -> tuple[str, ...]:
+    """Return the features that are worth a weight, in order, of those that so many tokens have; all if none is.
+
+    Examples
+    --------
+    >>> often_enough({"word owl": 1, "bias": 7, "word cat": 2})
+    ('bias', 'word cat')
+    """
+    often = sorted(name for name, count in tokens.items() if count >= _RARE)
+    return tuple(often or sorted(tokens))
 
 
 def _shape(word: str) -> str:

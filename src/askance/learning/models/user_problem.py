@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from askance.arrays import Floats
 from askance.errors import InvalidInput
 from askance.learning.models.chain_problem import Method
+from askance.learning.models.fitted import summed
 
 _SMALLEST = float(np.finfo(float).tiny)
 
@@ -62,6 +63,12 @@ class FeatureProblem:
         by_record = sp.csr_matrix((weights.ravel(), np.arange(n * states), np.arange(n + 1) * states))
         return np.asarray((by_record @ self.features).todense())
 
+    def gradients(self, points: Floats) -> Floats:
+        return np.array([self.value_and_gradient(theta)[1] for theta in points])
+
+    def score_sums(self, theta: Floats) -> tuple[Floats, Floats]:
+        return summed(self.record_scores(theta))
+
     def chances(self, theta: Floats) -> Floats:
         """Return P(state | x), n x states."""
         scores = np.asarray(self.features @ theta).reshape(self.evidence.shape)
@@ -100,6 +107,12 @@ class FamilyProblem:
 
     def record_scores(self, theta: Floats) -> Floats:
         return self._of_records(theta)[1]
+
+    def gradients(self, points: Floats) -> Floats:
+        return np.array([self.value_and_gradient(theta)[1] for theta in points])
+
+    def score_sums(self, theta: Floats) -> tuple[Floats, Floats]:
+        return summed(self.record_scores(theta))
 
     def _of_records(self, theta: Floats) -> tuple[Floats, Floats]:
         prior, expected = self._checked(self.family.log_partition(theta, self.X))
