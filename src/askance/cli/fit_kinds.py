@@ -95,7 +95,7 @@ JOINT = Kind("a joint table (--joint)", (*_SURVEY, "joint"))
 LIST = Kind("a list experiment (--treatment)", (*_SURVEY, "question", "formula", "treatment", "direct"))
 GROUPS = Kind("a regression with --link or --groups", (*_SURVEY, "question", "formula", "link", "groups"))
 SURVEYS = (PREDICTOR, JOINT, LIST, GROUPS)
-REPORTS = (ANSWERS, SEQUENCES, NUMBERS, RECORDS)  # their question says which of them it is
+REPORTS = (ANSWERS, NUMBERS, RECORDS, SEQUENCES)  # their question says which of them it is
 KINDS = (*REPORTS, *SURVEYS, TOTALS, REGIONS, BAGS)
 
 
