@@ -241,6 +241,18 @@ def test_every_reproduction_is_listed_with_its_claim(entry):
     assert entry.reference in page
 
 
+def test_the_page_of_results_is_what_was_found_last():
+    script = runpy.run_path(str(DOCS / "reproduced_results.py"))
+    rows = script["kept"]()
+    assert script["page_of"](rows) == script["PAGE"].read_text(encoding="utf-8"), (
+        "run: python docs/reproduced_results.py"
+    )
+    assert {row["entry"] for row in rows} == set(entries()), (
+        "run: askance reproduce all, then docs/reproduced_results.py"
+    )
+    assert all(row["passes"] == "True" for row in rows)
+
+
 # -- the study file --------------------------------------------------------------------------------------------------
 
 QUESTION = '[questions.q]\nchoices = ["no", "yes"]\n'

@@ -312,8 +312,9 @@ def _draw_curves(axis: "Axes", found: Experiment) -> None:
         )
     low = any(curve.centred(alpha) < FLOOR for curve in found.curves for alpha in curve.alphas)
     if low:
+        first = min(found.curves[0].alphas)
         axis.annotate(
-            f"{FLOOR:g} or below", (0.5, FLOOR), (0, -13), textcoords="offset points", fontsize=8.5, color=INK
+            f"{FLOOR:g} or below", (first, FLOOR), (0, -13), textcoords="offset points", fontsize=8.5, color=INK
         )
     axis.set_xscale("log", base=2)
     axis.set_xticks(list(found.curves[0].alphas), [f"{alpha:g}" for alpha in found.curves[0].alphas])

@@ -195,19 +195,19 @@ def _claims(found: dict[int | None, list[Curve]], passes: int, many: bool) -> li
         ]
     for width in widths:
         lag = _ahead(by, width, BEAMED, MARGINAL, passes)
-        what = f"marginal by beam - exact, pass {passes}, {_named(width)}"
+        what = f"marginal by beam - exact, last pass, {_named(width)}"
         findings.append(Finding.claimed(what, "", lag, at_least=-(_BEAM_LAG if many else _EARLY_LAG)))
     for width in widths:
         least = -_CHANCE if width == 2 else 0.0  # where windows are narrow, all are nearly as good
         findings += [
             Finding.claimed(
-                f"marginal - published moments, pass {passes}, {_named(width)}",
+                f"marginal - published moments, last pass, {_named(width)}",
                 "dominant" if width == 2 else "overtakes",
                 _ahead(by, width, MARGINAL, PUBLISHED, passes),
                 at_least=least,
             ),
             Finding.claimed(
-                f"our moments - published moments, pass {passes}, {_named(width)}",
+                f"our moments - published moments, last pass, {_named(width)}",
                 "",
                 _ahead(by, width, OURS, PUBLISHED, passes),
                 at_least=least,
@@ -255,7 +255,8 @@ def _draw(found: dict[int | None, list[Curve]], data: TaggedCorpus, *, by_second
             axis.set_xticks(range(1, len(several[0].passes) + 1))
     axes[0].set_ylabel("test accuracy" if by_seconds else "accuracy: test solid, train dotted", fontsize=10)
     handles, names = axes[0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=len(names), frameon=False, fontsize=9)
+    columns = min(len(names), 1 + len(found))  # as many as the panels are wide
+    figure.legend(handles, names, loc="outside lower center", ncols=columns, frameon=False, fontsize=9)
     figure.suptitle(f"{data.name}, {len(data.tags)} tags, one counted window a sentence", fontsize=11)
     return figure
 

@@ -134,6 +134,6 @@ def _draw(digits: Digits, each: int, found: list[Accuracy], *, full_size: bool) 
         f"{digits.name} 7 against 9, {each:,} of each, labels flipped with probability {FLIP:g}", fontsize=11
     )
     axis.grid(color=MIST, lw=0.8)
-    axis.legend(frameon=False, fontsize=9, loc="lower left")
+    figure.legend(frameon=False, fontsize=9, loc="outside upper center", ncols=3)
     figure.supxlabel(f"Pictures: {digits.source}", fontsize=7, color=GREY)
     return figure
