@@ -19,6 +19,7 @@ PAGE = Path(__file__).with_name("reproduced.md")
 KEPT = Path(__file__).with_name("reproduced.csv")
 COLUMNS = ("entry", "size", "quantity", "published", "formula", "simulation", "standard_error", "statement", "passes")
 
+_QUICK = " *(quick)*"
 _INTRODUCTION = """\
 # What the reproductions found
 
@@ -54,7 +55,10 @@ def page_of(rows: list[dict[str, str]]) -> str:
     counts = Counter(row["statement"] for row in rows)
     passed = sum(row["passes"] == "True" for row in rows)
     said = ", ".join(f"{counts[kind]} {kind}" for kind in map(str, Statement))
-    numbers = {(row["entry"], row["quantity"]): row["formula"] or row["simulation"] for row in rows}
+    numbers = {
+        (row["entry"], row["quantity"]): (row["formula"] or row["simulation"]) + _QUICK * (row["size"] == "quick")
+        for row in rows
+    }
     parts = [
         _INTRODUCTION.rstrip(),
         f"{len(rows)} findings: published statements {said}; {passed} of {len(rows)} checks of ours pass.",
@@ -64,7 +68,7 @@ def page_of(rows: list[dict[str, str]]) -> str:
         mine = [row for row in rows if row["entry"] == name]
         table = ["| quantity | published | our formula | simulated | the paper | our check |", "|---|" + 5 * "---|"]
         table += [f"| {' | '.join(map(_escaped, _line(row)))} |" for row in mine]
-        quick = " *(quick)*" if mine and mine[0]["size"] == "quick" else ""
+        quick = _QUICK if mine and mine[0]["size"] == "quick" else ""
         parts.append(f"## {name}\n\n{entry.title}.{quick}\n\n" + "\n".join(table))
     return "\n\n".join(parts) + "\n"
 

@@ -46,8 +46,8 @@ NOVELTIES = (
             "YouTube comments: error over all shares, bag classifier to published MMD"),
     Novelty("CR", "The same under released proportions, ten classes of digits", "class-ratio/figure-3",
             "MNIST: error, bag classifier to the paper's MMD, best sound mechanism"),
-    Novelty("RR", "Spread likelihood without sampling: accuracy gained on the paper's importance sampling, variance .5",
-            "randomised-response/section-6-1", "variance 0.5: askance less importance sampling, S = 2"),
+    Novelty("RR", "Spread likelihood without sampling: accuracy less that of the paper's importance sampling, variance "
+            ".5", "randomised-response/section-6-1", "variance 0.5: askance less importance sampling, S = 2"),
     Novelty("RR", "One answer at the level of three, in place of three answers: persons whose likelier truth is wrong, "
             "difference", "randomised-response/equation-3",
             "one answer at the level of 3: wrong for, less that of 3"),
