@@ -52,6 +52,8 @@ from askance.learning.face.saving import load_model as load_model
 from askance.learning.models.families import Chain as Chain
 from askance.learning.models.families import States as States
 from askance.learning.models.indirect_model import IndirectModel as IndirectModel
+from askance.learning.models.two_step import TwoStep as TwoStep
+from askance.learning.models.two_step import two_step as two_step
 from askance.learning.numbers.indirect_regressor import IndirectRegressor as IndirectRegressor
 from askance.learning.ratios.ratio_estimator import RatioEstimator as RatioEstimator
 from askance.learning.records.spread_classifier import SpreadClassifier as SpreadClassifier
