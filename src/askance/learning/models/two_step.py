@@ -35,6 +35,14 @@ class TwoStep(NamedTuple):
     parameters : d
     law : K
         p: the member of the family with the expected features of r.
+
+    Examples
+    --------
+    >>> import askance as ask
+    >>> family = ask.States([[0], [1], [2]])
+    >>> found = ask.two_step(ask.Identity([0, 1, 2]), [0, 0, 0, 1, 2], family)
+    >>> found.relaxed, (found.law @ family.table).round(3)
+    (array([0.6, 0.2, 0.2]), array([0.6]))
     """
 
     relaxed: Floats
