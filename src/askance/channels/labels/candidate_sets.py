@@ -8,11 +8,11 @@ at which of the candidates is the truth.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +62,10 @@ class CandidateSets(FiniteLaw):
     inclusion: Any = None
 
     kind: ClassVar[str] = "candidate-sets"
+
+    if TYPE_CHECKING:  # any sequence of labels will do; what is kept is a tuple
+
+        def __init__(self, classes: Sequence[Label], size: int | None = None, inclusion: Any = None) -> None: ...
 
     def __post_init__(self) -> None:
         classes = as_labels(self.classes, "classes")

@@ -6,10 +6,10 @@ their matrix is.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -420,6 +420,10 @@ class Identity(FiniteLaw):
     classes: tuple[Label, ...] = ("no", "yes")
 
     kind: ClassVar[str] = "identity"
+
+    if TYPE_CHECKING:  # any sequence of labels will do; what is kept is a tuple
+
+        def __init__(self, classes: Sequence[Label] = ("no", "yes")) -> None: ...
 
     def __post_init__(self) -> None:
         vars(self).update(classes=as_labels(self.classes, "classes"))

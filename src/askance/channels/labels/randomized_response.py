@@ -5,9 +5,10 @@ max_o log(1 + t / ((1 - t) u_o)), reached at the report that u makes rarest.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +67,16 @@ class RandomizedResponse(FiniteLaw):
     base: tuple[float, ...] | None = None
 
     kind: ClassVar[str] = "randomized-response"
+
+    if TYPE_CHECKING:  # any sequence of labels will do; what is kept is a tuple
+
+        def __init__(
+            self,
+            classes: Sequence[Label],
+            epsilon: float | None = None,
+            truth_probability: float | None = None,
+            base: Sequence[float] | None = None,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         classes = as_labels(self.classes, "classes")

@@ -4,10 +4,10 @@ Each design is a pair of probabilities, P(yes | carrier) and P(yes | non-carrier
 for whom the sensitive statement is true. Classes are ("no", "yes") unless given; the second is the carrier's.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -153,6 +153,10 @@ class Warner(MirroredDesign):
 
     kind: ClassVar[str] = "warner"
 
+    if TYPE_CHECKING:  # any sequence of labels will do; what is kept is a tuple
+
+        def __init__(self, p: float, classes: Sequence[Label] = _NO_YES) -> None: ...
+
     def describe(self) -> str:
         return (
             f"With probability {_said(self.p)} the respondent answers the sensitive statement, otherwise its "
@@ -174,6 +178,10 @@ class Crosswise(MirroredDesign):
     """
 
     kind: ClassVar[str] = "crosswise"
+
+    if TYPE_CHECKING:  # any sequence of labels will do; what is kept is a tuple
+
+        def __init__(self, p: float, classes: Sequence[Label] = _NO_YES) -> None: ...
 
     def describe(self) -> str:
         return (
@@ -199,6 +207,10 @@ class ForcedResponse(SurveyDesign):
     classes: tuple[Label, ...] = _NO_YES
     kind: ClassVar[str] = "forced-response"
     useless_when: ClassVar[str] = "p_no + p_yes = 1"
+
+    if TYPE_CHECKING:  # any sequence of labels will do; what is kept is a tuple
+
+        def __init__(self, p_no: float, p_yes: float, classes: Sequence[Label] = _NO_YES) -> None: ...
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -240,6 +252,10 @@ class UnrelatedQuestion(SurveyDesign):
     useless_when: ClassVar[str] = "p = 0"
     unknown_names: ClassVar[Mapping[str, str]] = {"prevalence": "unrelated_prevalence"}
 
+    if TYPE_CHECKING:  # any sequence of labels will do; what is kept is a tuple
+
+        def __init__(self, p: float, prevalence: float | Unknown, classes: Sequence[Label] = _NO_YES) -> None: ...
+
     def yes_probabilities(self) -> tuple[float, float]:
         harmless = (1 - self.p) * self.prevalence  # type: ignore[operator]
         return self.p + harmless, harmless
@@ -268,6 +284,10 @@ class Mangat(SurveyDesign):
     classes: tuple[Label, ...] = _NO_YES
     kind: ClassVar[str] = "mangat"
     useless_when: ClassVar[str] = "p = 0"
+
+    if TYPE_CHECKING:  # any sequence of labels will do; what is kept is a tuple
+
+        def __init__(self, p: float, classes: Sequence[Label] = _NO_YES) -> None: ...
 
     def yes_probabilities(self) -> tuple[float, float]:
         return 1.0, 1 - self.p
@@ -306,6 +326,12 @@ class StochasticLieDetector(SurveyDesign):
     useless_when: ClassVar[str] = "truthful = 1 - p"
     obedient: ClassVar[Mapping[str, float]] = {"truthful": 1.0}
 
+    if TYPE_CHECKING:  # any sequence of labels will do; what is kept is a tuple
+
+        def __init__(
+            self, p: float, truthful: float | Unknown = UNKNOWN, classes: Sequence[Label] = _NO_YES
+        ) -> None: ...
+
     def yes_probabilities(self) -> tuple[float, float]:
         return self.truthful, 1 - self.p  # type: ignore[return-value]
 
@@ -334,6 +360,10 @@ class Triangular(SurveyDesign):
     classes: tuple[Label, ...] = _NO_YES
     kind: ClassVar[str] = "triangular"
     useless_when: ClassVar[str] = "p = 1"
+
+    if TYPE_CHECKING:  # any sequence of labels will do; what is kept is a tuple
+
+        def __init__(self, p: float, classes: Sequence[Label] = _NO_YES) -> None: ...
 
     def yes_probabilities(self) -> tuple[float, float]:
         return 1.0, self.p
@@ -364,6 +394,10 @@ class Kuk(SurveyDesign):
     kind: ClassVar[str] = "kuk"
     useless_when: ClassVar[str] = "p_carrier = p_noncarrier"
     has_safe_answer: ClassVar[bool] = False
+
+    if TYPE_CHECKING:  # any sequence of labels will do; what is kept is a tuple
+
+        def __init__(self, p_carrier: float, p_noncarrier: float, classes: Sequence[Label] = _NO_YES) -> None: ...
 
     def yes_probabilities(self) -> tuple[float, float]:
         return self.p_carrier, self.p_noncarrier
