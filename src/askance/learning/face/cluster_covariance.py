@@ -90,7 +90,7 @@ class ClusterSpread:
         scaled = axes * (share / np.sqrt(1 - share))[:, None, :]
         stretched = unroot @ (scaled @ axes.transpose(0, 2, 1)) @ unroot
         sizes = np.bincount(self.strata)[self.strata]
-        centring = np.eye(units)
+        centring = None
         if self.stratified:
             same = self.strata[:, None] == self.strata[None, :]
             centring = (np.eye(units) - same / sizes[:, None]) * (sizes / np.maximum(sizes - 1, 1))[:, None]
@@ -99,7 +99,7 @@ class ClusterSpread:
             away = stretched @ row
             form = -away @ middle @ away.T
             np.fill_diagonal(form, np.einsum("gab,a,b->g", self.shares, row, row))
-            form = centring @ form
+            form = form if centring is None else centring @ form
             squares = float((form * form.T).sum())
             degrees.append(float(np.trace(form)) ** 2 / squares if squares > 0 else float(units - strata))
         return np.array(degrees)

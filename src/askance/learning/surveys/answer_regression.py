@@ -70,6 +70,8 @@ class AnswerRegression(SurveyEstimator):
         The standard deviation of the groups' intercepts; 0 if the likelihood is highest there. None without groups.
     group_p_value_ : float
         Of the hypothesis that groups do not differ.
+    sample_, degrees_, design_effects_
+        What the sample is made of, and what its clusters do to the parameters; empty for people drawn one by one.
     classes_, n_reports_, n_groups_, log_likelihood_, notes_, guarantee_
 
     Examples

@@ -88,6 +88,8 @@ class HiddenPredictor(SurveyEstimator):
         answers.
     prevalence_ : dict of arrays
         The shares of each hidden answer's classes.
+    sample_, degrees_, design_effects_
+        What the sample is made of, and what its clusters do to the parameters; empty for people drawn one by one.
     log_likelihood_, converged_, penalised_, n_reports_, notes_, guarantee_
 
     Examples

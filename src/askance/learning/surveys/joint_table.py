@@ -66,6 +66,8 @@ class JointTable(SurveyEstimator):
     associations_ : dict
         For each pair of answers: logarithms of odds ratios with profiles (under a log-F(1, 1) penalty, which removes
         most of their bias in samples), correlation, p-value of independence.
+    sample_, degrees_, design_effects_
+        What the sample is made of, and what its clusters do to the cells; empty for people drawn one by one.
     n_reports_, notes_, guarantee_
 
     Examples

@@ -77,6 +77,9 @@ class ListExperiment(SurveyEstimator):
         The difference in means.
     design_p_value_ : float
         Of the hypothesis that the sensitive item leaves the other answers alone (Blair and Imai 2012).
+    sample_, degrees_, design_effects_
+        What the sample is made of, and what its clusters do to the parameters; the first empty for people drawn one by
+        one.
     parameters_, parameter_names_, covariance_, standard_errors_, notes_, n_reports_
 
     Examples
@@ -273,7 +276,9 @@ class ListExperiment(SurveyEstimator):
                     f"Of those who said yes directly, the list counts {counted.value:.0%} and not all (p = {p:.2g}): "
                     "somebody said yes falsely, or does not count as asked."
                 )
-        shares, apart = (direct[treated].mean(), direct[~treated].mean()), direct_difference(data, direct)
+        heft = np.ones(len(direct)) if data.weights is None else data.weights
+        shares = [float(np.average(direct[rows], weights=heft[rows])) for rows in (treated, ~treated)]
+        apart = direct_difference(data, direct)
         p = 2 * float(ndtr(-abs(apart.value) / apart.error)) if apart.error > 0 else 1.0
         if p < _SUSPICIOUS:
             notes.append(
