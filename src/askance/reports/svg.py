@@ -51,7 +51,12 @@ def inline_svg(draw: Callable[[Any], object], size: tuple[float, float], prefix:
     written = io.StringIO()
     with matplotlib.rc_context(_STYLE):
         figure = Figure(figsize=size, layout="constrained")
-        draw(figure.subplots())
+        axes = figure.subplots()
+        draw(axes)
+        for axis in (axes.xaxis, axes.yaxis):
+            if axis.get_scale() == "log":  # its labels would be formulas, which are not read here: see text.parse_math
+                axis.set_major_formatter(lambda value, place: f"{value:g}")
+                axis.set_minor_formatter(lambda value, place: "")
         figure.savefig(written, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     svg = written.getvalue()
     svg = svg[svg.index("<svg") :]
