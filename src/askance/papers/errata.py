@@ -36,7 +36,7 @@ ERRATA = (
             "1.5 alpha on [0, 1]: tight log-odds are alpha / 3", "linear-moments/figure-6"),
     Erratum("LM", "section 7, songs (extended edition)", "with probability 1/2 reveal the triple",
             "words are lost: with probability 1/2 reveal x_i y, else the triple. All pairs drawn alike speak of y in "
-            "20% at d = 9, and fits scatter more: median uncentred R² at alpha = 16 .0 in place of .6",
+            "20% at d = 9, and fits scatter more: median uncentred R² at alpha = 16 .62 in place of .75",
             "linear-moments/figure-6"),
     Erratum("LM", "section 4", "windows start in 1..L−w", "in 1..L−w+1", "linear-moments/figure-7"),
     Erratum("LM", "A.2", "flips with probability q; delta-bar at most the norms",
