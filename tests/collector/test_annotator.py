@@ -108,6 +108,9 @@ def test_what_somebody_left_open_or_skipped_is_shown_to_others(annotation):
     done = {shown.number for annotator, shown in store.answers() if annotator == 2}
     assert len(done) == 12
     assert store.ahead(2) == []
+    for counts, agreed in (({"VB": 4}, (1, 0)), ({"NN": 4}, (1, 1))):
+        store.answer(1, max(left), lambda window, counts=counts: counts)
+        assert store.agreement(1) == store.agreement(2) == agreed
     with pytest.raises(InvalidInput, match="not shown to this annotator"):
         store.answer(2, 99, lambda window: {})
     store.close()
@@ -130,8 +133,7 @@ def test_agreement_is_what_can_be_counted_by_hand():
     assert agreement.by_chance == pytest.approx(6 / 16)
     low, high = agreement.interval()
     assert (round(low, 3), round(high, 3)) == (0.095, 0.905)  # Wilson, of 1 of 2
-    assert Agreement.of(answers, 3).windows == 0
-    assert "not known" in str(Agreement.of(answers, 3))
+    assert "not known" in str(Agreement.of(answers[-1:]))
 
 
 def test_of_disputed_windows_only_a_majority_is_believed():

@@ -12,7 +12,6 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from askance.collector.annotation_results import Agreement
 from askance.collector.annotation_store import AnnotationStore, ShownWindow
 from askance.collector.annotation_task import AnnotationTask, Window
 from askance.collector.keys import Keys
@@ -124,11 +123,10 @@ class AnnotationApp:
         return JSONResponse(standing | shown, 201 if first else 200)
 
     def _standing(self, annotator: int) -> dict[str, Any]:
-        progress, agreement = self.store.progress(annotator), Agreement.of(self.store.answers(annotator), annotator)
+        progress = self.store.progress(annotator)
+        windows, same = self.store.agreement(annotator)
         told = {"mine": progress.mine, "counted": progress.counted, "wanted": progress.wanted}
-        if agreement.windows < _FEW:
-            return told | {"agreement": None}
-        return told | {"agreement": {"same": agreement.same, "windows": agreement.windows}}
+        return told | {"agreement": None if windows < _FEW else {"same": same, "windows": windows}}
 
     def _shown(self, shown: ShownWindow) -> dict[str, Any]:
         window, words = shown.window, self.task.sentences[shown.window.sentence]

@@ -39,28 +39,14 @@ class Agreement:
     by_chance: float
 
     @classmethod
-    def of(cls, answers: Sequence[tuple[int, ShownWindow]], annotator: int | None = None) -> "Agreement":
-        """Compare all annotators, or one of them with the others."""
-        by_window = _by_window(answers)
-        several = {
-            number: said
-            for number, said in by_window.items()
-            if len(said) > 1 and (annotator is None or annotator in dict(said))
-        }
-        pairs = [
-            (one, two)
-            for said in several.values()
-            for (first, one), (second, two) in combinations(said, 2)
-            if annotator in (None, first, second)
-        ]
-        same = sum(
-            all(one.counts == two.counts for (first, one), (second, two) in combinations(said, 2)
-                if annotator in (None, first, second))
-            for said in several.values()
-        )  # fmt: skip
+    def of(cls, answers: Sequence[tuple[int, ShownWindow]]) -> "Agreement":
+        """Compare all annotators with each other."""
+        several = [[shown for _, shown in said] for said in _by_window(answers).values() if len(said) > 1]
+        pairs = [pair for said in several for pair in combinations(said, 2)]
+        same = sum(all(one.counts == said[0].counts for one in said) for said in several)
         alike = sum(_overlap(one, two) for one, two in pairs)
         words = sum(one.window.width for one, _ in pairs)
-        chance = _chance([shown for said in several.values() for _, shown in said])
+        chance = _chance([shown for said in several for shown in said])
         return cls(len(several), same, alike / words if words else math.nan, chance)
 
     def interval(self) -> tuple[float, float]:

@@ -202,16 +202,25 @@ class AnnotationStore:
         )
         return Progress(mine, counted, wanted)
 
-    def answers(self, annotator: int | None = None) -> list[tuple[int, ShownWindow]]:
-        """Return who said what of which window, window by window: all, or of the windows that one annotator counted."""
-        mine = "" if annotator is None else "AND window IN (SELECT window FROM shown WHERE annotator = ?) "
+    def agreement(self, annotator: int) -> tuple[int, int]:
+        """Return how many windows of an annotator others counted too, and in how many of these all said the same."""
+        ((windows, same),) = self._look(
+            # Counts are written in the order of the tags: what is equal is written alike.
+            "SELECT count(*), coalesce(sum(same), 0) FROM (SELECT min(others.counts = mine.counts) AS same "
+            "FROM shown AS mine JOIN shown AS others ON others.window = mine.window "
+            "AND others.annotator <> mine.annotator WHERE mine.annotator = ? "
+            "AND mine.counts IS NOT NULL AND others.counts IS NOT NULL GROUP BY mine.window)",
+            annotator,
+        )
+        return windows, same
+
+    def answers(self) -> list[tuple[int, ShownWindow]]:
+        """Return all counts: who said what of which window, window by window."""
         rows = self._look(
             "SELECT annotator, number, sentence, start, width, tags, wanted, counts, skipped FROM shown "
-            f"JOIN windows ON number = window WHERE counts IS NOT NULL {mine}"
-            "ORDER BY sentence, start, number, annotator",
-            *(() if annotator is None else (annotator,)),
+            "JOIN windows ON number = window WHERE counts IS NOT NULL ORDER BY sentence, start, number, annotator"
         )
-        return [(who, _shown(*row)) for who, *row in rows]
+        return [(annotator, _shown(*row)) for annotator, *row in rows]
 
 
 def _shown(number: int, *row: Any) -> ShownWindow:
