@@ -56,6 +56,11 @@ class TestNew:
         assert study.privacy.purpose == "to know"
         assert (here / "study.toml").read_text().count("#") >= 4
 
+    def test_a_program_reads_what_it_promises(self, here, capsys):
+        code, out, _ = run(capsys, "new", "--design", "warner", "--yes", "--json")
+        assert code == 0
+        assert json.loads(out)["guarantee"]["epsilon"] == pytest.approx(np.log(4))
+
     def test_it_asks_for_what_is_not_given(self, here, capsys, monkeypatch):
         lines = ["Exams", "cheated", "", "never, once, often", "", "epsilon=0.5", "no", "age", "", "", "", "two years"]
         monkeypatch.setattr(sys, "stdin", io.StringIO("\n".join(lines) + "\n"))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from askance.cli.options import between_commas
+from askance.cli.options import Json, between_commas
 
 if TYPE_CHECKING:
     from askance.workflows.new_study import NewQuestion
@@ -47,13 +47,14 @@ def new(
     yes: Annotated[
         bool, typer.Option("--yes", help="Ask nothing: take what is proposed for what is not given.")
     ] = False,
+    as_json: Json = False,
 ) -> None:
     """Write a study file with comments: asks what it needs to know, or takes it from options.
 
     A file that is there already is never replaced. What is written can be edited; askance audit, dossier and simulate
     read it right away.
     """
-    from askance.cli.output import ask_for, show
+    from askance.cli.output import ask_for, print_json, show
     from askance.errors import InvalidInput
     from askance.files.kinds import STUDY
     from askance.files.targets import check_target, write_text
@@ -80,6 +81,9 @@ def new(
     text = made.to_toml()
     write_text(path, text, STUDY)
     study = Study.parse(text)
+    if as_json:
+        print_json({"study": str(path), "guarantee": study.guarantee.to_dict(), "header": study.header().to_dict()})
+        return
     show(f"wrote {path}", style="bold")
     show(f"Each person: {study.guarantee}. {study.guarantee.in_words()}")
     show(f"Try it: {shell_command('askance', 'simulate', path, '--out', 'made-up.csv')}")
