@@ -26,13 +26,14 @@ from askance.learning.totals.user_losses import as_loss
 from askance.mechanisms.sums.label_shape import LabelShape
 from askance.statistics.base import Records
 from askance.statistics.device_noise import DeviceNoise
-from askance.statistics.features import FeatureMoments
+from askance.statistics.features import FeatureMoments, FeatureTotals
 from askance.statistics.frequencies import ReportFrequencies
 from askance.statistics.grouped_joint_scores import GroupedJointScores
 from askance.statistics.grouped_scores import GroupedReports, GroupedScores
 from askance.statistics.joint_score import JointScore
 from askance.statistics.levels import ColumnLevels
 from askance.statistics.softmax_score import SoftmaxScore
+from askance.statistics.softmax_slope import SoftmaxSlope
 from askance.statistics.softmax_values import CubedReaches, SoftmaxValues
 
 
@@ -152,6 +153,7 @@ def some_theta(sets, classes=2):
 EXAMPLES = {
     "frequencies": (ReportFrequencies(4), some_records),
     "features": (FeatureMoments(3, True), some_records),
+    "totals of features": (FeatureTotals(3), some_records),
     "features without intercept": (FeatureMoments(3, False), some_records),
     "marginal score": (score("marginal"), some_records),
     "moment score": (score("moments"), some_records),
@@ -167,6 +169,7 @@ EXAMPLES = {
     "scores with unknown numbers by unit": (GroupedJointScores(joint_score(), ((0, 4),), 3, True), some_units),
     "noise of the device": (DeviceNoise(joint_score(), ((0, 2), (2, 4)), np.array([0.2, 0.5, 1.0])), some_units),
     "values": (values_at(score("marginal")), some_records),
+    "marginal slope": (SoftmaxSlope(score("marginal").theta, score("marginal").table, "marginal", True), some_records),
     "cubed reaches": (CubedReaches(score("marginal").theta[None], True), some_records),
     "sampling units": (UnitCounts("school", None, "age"), some_drawn_schools),
     "levels": (ColumnLevels(("school", "age"), 3), some_schools),

@@ -19,8 +19,9 @@ from askance.solvers.softmax import posterior, symmetric
 from askance.statistics.base import Records, Statistic
 from askance.statistics.frequencies import ReportFrequencies
 from askance.statistics.levels import ColumnLevels
-from askance.statistics.row_blocks import with_intercept
+from askance.statistics.row_blocks import gram, with_intercept
 from askance.statistics.softmax_score import SoftmaxScore
+from askance.statistics.softmax_slope import SoftmaxSlope
 from askance.statistics.softmax_values import CubedReaches, SoftmaxValues
 from statistic_examples import EXAMPLES, close, flat, score, some_records
 
@@ -177,3 +178,26 @@ def test_cubed_reaches_bound_what_a_parabola_misses(method, classes, columns):
     np.testing.assert_allclose(reaches, (spread**3) @ (np.ones(300) if records.weights is None else records.weights))
     most = 2 / (36 * np.sqrt(3)) * reaches
     assert np.all(np.abs(there - parabola) <= most + 1e-9 * abs(here.objective))
+
+
+@pytest.mark.parametrize("method", ["marginal", "moments"])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("columns", [3, 600])  # 600: products by panels
+def test_slopes_alone_are_those_of_the_score(method, intercept, columns):
+    of = score(method, columns=columns)
+    theta = of.theta if intercept else of.theta[:, 1:]
+    records = some_records(400, columns, seed=2)
+    centre = np.linspace(-1, 1, columns)
+    whole = SoftmaxScore(theta, of.table, method, intercept, True, centre).observe(records)
+    slope = SoftmaxSlope(theta, of.table, method, intercept, centre).observe(records)
+    np.testing.assert_allclose(slope.objective, whole.objective, rtol=1e-10)
+    np.testing.assert_allclose(slope.gradient, whole.gradient, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(whole.information, whole.information.T, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_panels_make_the_whole_product(weighted):
+    rng = np.random.default_rng(0)
+    rows, weights = rng.normal(size=(30, 500)), rng.normal(size=30)
+    wanted = (rows * weights[:, None]).T @ rows if weighted else rows.T @ rows
+    np.testing.assert_allclose(gram(rows, weights if weighted else None), wanted, atol=1e-12)

@@ -4,6 +4,7 @@ from askance.statistics.base import add_fields as add_fields
 from askance.statistics.base import merged as merged
 from askance.statistics.device_noise import DeviceNoise as DeviceNoise
 from askance.statistics.features import FeatureMoments as FeatureMoments
+from askance.statistics.features import FeatureTotals as FeatureTotals
 from askance.statistics.frequencies import ReportCounts as ReportCounts
 from askance.statistics.frequencies import ReportFrequencies as ReportFrequencies
 from askance.statistics.frequencies import counted as counted
@@ -16,9 +17,12 @@ from askance.statistics.joint_score import JointScore as JointScore
 from askance.statistics.levels import ColumnLevels as ColumnLevels
 from askance.statistics.row_blocks import BLOCK_ROWS as BLOCK_ROWS
 from askance.statistics.row_blocks import blocks as blocks
+from askance.statistics.row_blocks import gram as gram
 from askance.statistics.row_blocks import with_intercept as with_intercept
+from askance.statistics.softmax_score import NARROW as NARROW
 from askance.statistics.softmax_score import Method as Method
 from askance.statistics.softmax_score import ScoreSums as ScoreSums
 from askance.statistics.softmax_score import SoftmaxScore as SoftmaxScore
+from askance.statistics.softmax_slope import SoftmaxSlope as SoftmaxSlope
 from askance.statistics.softmax_values import CubedReaches as CubedReaches
 from askance.statistics.softmax_values import SoftmaxValues as SoftmaxValues

@@ -9,11 +9,27 @@ from askance.statistics.base import Records
 
 BLOCK_ROWS = 4096  # of 30 columns: a megabyte, which is the second cache of a core; fewer rows cost more calls
 
+_PANEL = 196  # columns: of 785, products of 4 panels took .7 of the time of the whole one
+
 
 def blocks(records: Records) -> Iterator[Records]:
     """Cut a batch into cache-sized blocks."""
     for start in range(0, len(records), BLOCK_ROWS):
         yield records.rows(start, start + BLOCK_ROWS)
+
+
+def gram(rows: NDArray[np.float64], weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """Return sum_i weights_i z_i z_i', of many columns panel by panel: half of a symmetric product is enough."""
+    scaled = rows if weights is None else rows * weights[:, None]
+    width = rows.shape[1]
+    if width <= 2 * _PANEL:
+        product: NDArray[np.float64] = scaled.T @ rows
+        return product
+    lower = np.zeros((width, width))
+    for start in range(0, width, _PANEL):
+        stop = start + _PANEL
+        lower[start:stop, :stop] = scaled[:, start:stop].T @ rows[:, :stop]
+    return np.tril(lower) + np.tril(lower, -1).T
 
 
 def with_intercept(

@@ -15,7 +15,7 @@ import numpy as np
 
 from askance.arrays import Floats
 from askance.statistics.base import Records, add_fields
-from askance.statistics.row_blocks import blocks, with_intercept
+from askance.statistics.row_blocks import blocks, gram, with_intercept
 from askance.statistics.softmax_loops import add_sums, differentiate
 
 Method = Literal["marginal", "moments"]
@@ -125,15 +125,13 @@ class SoftmaxScore:
         information = np.empty((classes, width, classes, width))
         pairs = [(j, k) for j in range(classes) for k in range(j + 1)]
         for number, (j, k) in enumerate(pairs):
-            block = (rows * curvature[:, number, None]).T @ rows
+            block = gram(rows, curvature[:, number])
             information[j, :, k, :] = block
             information[k, :, j, :] = block.T
         return information.reshape(classes * width, classes * width)
 
     def _outer(self, rows: Floats, weighted_score: Floats) -> Floats:
-        scores = (weighted_score[:, :, None] * rows[:, None, :]).reshape(rows.shape[0], -1)
-        outer: Floats = scores.T @ scores
-        return outer
+        return gram((weighted_score[:, :, None] * rows[:, None, :]).reshape(rows.shape[0], -1))
 
 
 def _total(records: Records) -> float:

@@ -20,6 +20,7 @@ from sklearn.svm import LinearSVC
 
 import askance as ask
 import oracles
+from askance.learning.answers.slope_approach import SlopeApproach
 from askance.solvers.newton import Local, maximise
 from askance.statistics.base import Records
 from askance.statistics.softmax_score import SoftmaxScore
@@ -591,3 +592,33 @@ def test_a_channel_that_hides_a_class_can_still_be_fitted_by_likelihood():
     assert np.isfinite(fitted.parameters_).all()
     X, _, reports, _ = sample(coarse, n=4000)
     assert ask.IndirectClassifier(coarse).fit(X, reports).converged_
+
+
+@pytest.mark.parametrize("method", ["marginal", "moments"])
+def test_many_columns_are_searched_by_slopes_and_end_where_newton_does(method, monkeypatch):
+    rng = np.random.default_rng(12)
+    X = rng.normal(size=(6000, 300)) + np.linspace(-5, 5, 300)  # wider than our own loop takes, and off centre
+    X[:, 7] = 3.0  # constant
+    channel = ask.RandomizedResponse([0, 1], epsilon=2.0)
+    truth = (rng.random(6000) < 1 / (1 + np.exp(-(X[:, :3] - X[:, :3].mean(axis=0)).sum(axis=1)))).astype(int)
+    reports = channel.simulate(truth, rng)
+    with pytest.warns(ask.AskanceWarning, match="constant"):
+        by_slopes = ask.IndirectClassifier(channel, method=method).fit(X, reports)
+    monkeypatch.setattr(SlopeApproach, "pays", False)
+    with pytest.warns(ask.AskanceWarning, match="constant"):
+        by_newton = ask.IndirectClassifier(channel, method=method).fit(X, reports)
+    assert by_slopes.converged_
+    errors = np.sqrt(np.diag(by_newton.covariance_))
+    kept = np.isfinite(errors)
+    assert kept.sum() == 300
+    assert np.max(np.abs(by_slopes.parameters_ - by_newton.parameters_)[kept] / errors[kept]) < 1e-6
+    np.testing.assert_allclose(np.sqrt(np.diag(by_slopes.covariance_))[kept], errors[kept], rtol=1e-6)
+
+
+def test_many_columns_without_a_finite_estimate_are_noticed():
+    rng = np.random.default_rng(13)
+    X = rng.normal(size=(700, 300))
+    y = (X[:, 0] > 0).astype(int)  # separated, and asked directly
+    with pytest.warns(ask.AskanceWarning, match="no finite estimate"):
+        model = ask.IndirectClassifier(ask.Identity((0, 1)), intervals="wald").fit(X, y)
+    assert model.penalty_ == "log-f"

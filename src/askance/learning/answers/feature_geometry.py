@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from askance.arrays import Flags, Floats
 from askance.engines.base import Engine
 from askance.engines.sources import RecordSource
-from askance.statistics.features import FeatureMoments
+from askance.statistics.features import FeatureMoments, FeatureTotals
 
 # Relative eigenvalue of a scaled moment matrix below which columns repeat each other: rounding leaves about 1e-15 times
 # their number, and what is as nearly collinear as that cannot be told apart by a Newton step.
@@ -44,8 +45,8 @@ class Geometry:
         """Measure a source: its mean first, then moments about the mean, which keep their digits."""
         centre = np.zeros(columns)
         if intercept:
-            raw = engine.reduce(FeatureMoments(columns, True), source)
-            centre = raw.second[0, 1:] / max(raw.weight, np.finfo(float).tiny)
+            raw = engine.reduce(FeatureTotals(columns), source)
+            centre = raw.total / max(raw.weight, np.finfo(float).tiny)
         sums = engine.reduce(FeatureMoments(columns, intercept, centre), source)
         second = sums.second / max(sums.weight, np.finfo(float).tiny)
         constant = _constant(second, centre, intercept)
@@ -77,14 +78,16 @@ class Geometry:
     def root_mean_square_logit(self, theta: Floats) -> float:
         return float(np.sqrt(max(np.einsum("ij,jk,ik->i", theta, self.second, theta).max(), 0.0)))
 
+    @cached_property
     def whitening(self) -> tuple[Floats, Floats]:
-        """Return W and V with W' E[z z'] W = I and V W' z = z, on the directions in which the features vary."""
+        """W and V with W' E[z z'] W = I and V W' z = z, on the directions in which the features vary."""
         scale = np.sqrt(np.maximum(np.diag(self.second), np.finfo(float).tiny))
         values, vectors = np.linalg.eigh(self.second / np.outer(scale, scale))
         seen = values > COLLINEAR * values[-1]
         axes, spread = vectors[:, seen], np.sqrt(values[seen])
         return axes / spread / scale[:, None], axes * spread * scale[:, None]
 
+    @cached_property
     def undetermined(self) -> Flags:
         """Which columns of z have no estimate of their own: constant ones, and those of a collinearity."""
         scale = np.sqrt(np.diag(self.second))
@@ -99,7 +102,7 @@ class Geometry:
     def collinear(self, names: Sequence[str]) -> list[str]:
         """Say which columns say the same thing."""
         columns = [*(["the intercept"] if self.intercept else []), *names]
-        parts = self.undetermined() & ~self.constant
+        parts = self.undetermined & ~self.constant
         involved = [name for name, part in zip(columns, parts, strict=True) if part]
         if not involved:
             return []

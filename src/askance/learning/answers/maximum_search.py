@@ -8,6 +8,7 @@ import numpy as np
 from askance.arrays import Floats
 from askance.engines.sources import RecordSource
 from askance.errors import Unidentifiable
+from askance.learning.answers.slope_approach import SlopeApproach
 from askance.learning.answers.softmax_problem import SoftmaxTask, coupling
 from askance.solvers.newton import CLOSE_ENOUGH, Solution, maximise
 from askance.statistics.softmax_score import Method
@@ -84,7 +85,10 @@ class MaximumSearch:
         self, source: RecordSource, starts: Sequence[Floats], penalty: Floats, close_enough: float = CLOSE_ENOUGH
     ) -> tuple[Solution, bool]:
         """Solve from several starts and keep the highest; also say whether there were several maxima."""
-        found = [self.solve(self.task.problem.method, source, start, penalty, close_enough) for start in starts]
+        method, slopes = self.task.problem.method, SlopeApproach(self.task)
+        if slopes.pays:
+            starts = slopes.from_starts(method, source, starts, penalty)
+        found = [self.solve(method, source, start, penalty, close_enough) for start in starts]
         finite = [solution for solution in found if solution.converged]
         highest = max(found, key=lambda solution: solution.local.value)
         if highest.diverged and finite:
@@ -100,6 +104,10 @@ class MaximumSearch:
 
     def from_moments(self, source: RecordSource, penalty: Floats) -> Floats:
         """Solve the moment problem roughly, to start from; shrink it where it has no solution."""
+        slopes = SlopeApproach(self.task)
+        near = slopes.from_start("moments", source, self.task.zero(), penalty) if slopes.pays else None
+        if near is not None:
+            return near
         found = self.solve("moments", source, self.task.zero(), penalty, _ROUGH)
         if found.diverged:
             found = self.solve("moments", source, self.task.zero(), penalty + self._shrinkage(), _ROUGH)
@@ -131,7 +139,7 @@ class MaximumSearch:
         task, local = self.task, solution.local
         if penalty.any() or not local.information.any():
             return ()
-        white, unwhite = (np.kron(np.eye(task.classes - 1), part) for part in task.geometry.whitening())
+        white, unwhite = (np.kron(np.eye(task.classes - 1), part) for part in task.geometry.whitening)
         curvature, directions = np.linalg.eigh(white.T @ local.information @ white)
         vanished = directions[:, curvature <= _VANISHED * curvature[-1]]
         if not vanished.size:

@@ -72,7 +72,7 @@ def fit_softmax(
     part = engine.sample(source, _SAMPLE_ROWS) if source.num_rows > 2 * _SAMPLE_ROWS else source
     columns = len(problem.feature_names)
     geometry = Geometry.of(part, engine, columns, problem.intercept)
-    if part is not source and geometry.undetermined().any():
+    if part is not source and geometry.undetermined.any():
         # A rare level may be missing from the sample: only all records show that it is nowhere.
         part = source
         geometry = Geometry.of(source, engine, columns, problem.intercept)
@@ -206,7 +206,7 @@ class _Fitting:
         """Measure a solution, and choose how its parameters get intervals."""
         task, asked = self.task, self.task.problem.intervals
         sums = task.engine.reduce(task.statistic(solution.theta, with_outer=True), task.source)
-        known = np.tile(~task.geometry.undetermined(), task.classes - 1)
+        known = np.tile(~task.geometry.undetermined, task.classes - 1)
         which = np.zeros_like(known)
         if penalty != "shrunk" and (asked == "profile" or (asked == "auto" and penalty == "log-f")):
             which = known
@@ -234,7 +234,7 @@ class _Fitting:
         information, sandwich = (back @ each @ back.T for each in (bread, bread @ meat @ bread))
         if self.standard.spread is not None:
             sandwich = self.standard.reported @ self.standard.spread @ self.standard.reported.T
-        undetermined = np.tile(geometry.constant if task.problem.ridge else geometry.undetermined(), task.classes - 1)
+        undetermined = np.tile(geometry.constant if task.problem.ridge else geometry.undetermined, task.classes - 1)
         for covariance in (information, sandwich):
             covariance[undetermined], covariance[:, undetermined] = np.nan, np.nan
         # As if the same number of people had been drawn one by one, all with the same weight.
