@@ -5,6 +5,9 @@ import pyarrow as pa
 
 import askance as ask
 from askance.learning.face.sampling_design import UnitCounts
+from askance.learning.models.chain_source import SentenceReader, Sentences
+from askance.learning.models.chain_sums import ChainGradients, ChainScores, ChainSlope, CountSeen
+from askance.learning.models.token_features import TokenTable
 from askance.learning.numbers.moment_readers import HiddenOutcome, HiddenRows
 from askance.learning.numbers.report_checks import ReportCells
 from askance.learning.numbers.second_moments import FoldMoments, ScoreProducts, SecondMoments, SquaredForm
@@ -149,6 +152,38 @@ def some_theta(sets, classes=2):
     return theta if classes == 2 else theta - theta.mean(axis=1, keepdims=True)
 
 
+OF_A_TAG = ask.RandomizedResponse(["D", "N", "V"], epsilon=1.0)
+READER = SentenceReader("tags", "words", ask.PerToken(OF_A_TAG), None, names=("a", "b"))
+
+
+def some_sentences_in_a_table(rows, seed=0, weighted=True):
+    """Sentences of one to four tokens, each of which has some of two features."""
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(1, 5, rows)
+    words = [[[name for name in "ab" if rng.random() < 0.6] for _ in range(length)] for length in lengths]
+    tags = [rng.choice(["D", "N", "V"], length).tolist() for length in lengths]
+    names = pa.list_(pa.list_(pa.string()))
+    return pa.table({"words": pa.array(words, names), "tags": pa.array(tags, pa.list_(pa.string()))})
+
+
+def some_sentences(rows, seed=0, weighted=True):
+    return rows_of(READER.sentences(some_sentences_in_a_table(max(rows, 1), seed)), 0, rows)
+
+
+def rows_of(batch, start, stop):
+    """Some rows of a batch, which is a table, records, or sentences."""
+    if isinstance(batch, pa.Table):
+        return batch.slice(start, stop - start)
+    if not isinstance(batch, Sentences):
+        return batch.rows(start, stop)
+    first, last = batch.tokens.starts[start], batch.tokens.starts[stop]
+    tokens = TokenTable(batch.tokens.table[first:last], batch.tokens.starts[start : stop + 1] - first, READER.names)
+    return Sentences(tokens, batch.codes[first:last])
+
+
+CHAIN = np.random.default_rng(6).normal(size=(2, 2 * 3 + 3 * 3))  # two points: two features and pairs, of three tags
+TAG_LAW = np.ascontiguousarray(OF_A_TAG.matrix)
+
 # Every statistic of the package, in its variants, and what makes a batch for it of (rows, seed, weighted).
 EXAMPLES = {
     "frequencies": (ReportFrequencies(4), some_records),
@@ -214,6 +249,10 @@ EXAMPLES = {
         HeldOutDifference(((batch_likelihood(), some_theta(3)), (batch_likelihood(), 2 * some_theta(3)))),
         some_hidden_records(FLIPS),
     ),
+    "features and reports of sentences": (CountSeen(READER, 3), some_sentences_in_a_table),
+    "slope of a chain": (ChainSlope(CHAIN[0], TAG_LAW, "marginal"), some_sentences),
+    "slopes of a chain at several points": (ChainGradients(CHAIN, TAG_LAW, "marginal"), some_sentences),
+    "scores of a chain": (ChainScores(CHAIN[0], TAG_LAW, "marginal"), some_sentences),
     "score products of an outcome": (ScoreProducts(OUTCOME, np.arange(4.0)), some_numbers(NUMBER)),
 }  # fmt: skip
 
@@ -221,7 +260,7 @@ EXAMPLES = {
 def flat(value):
     """All numbers of a sum, one after the other."""
     if isinstance(value, dict | tuple | list):
-        parts = value.values() if isinstance(value, dict) else value
+        parts = [value[key] for key in sorted(value)] if isinstance(value, dict) else value
         return np.concatenate([flat(part) for part in parts] or [np.empty(0)])
     return np.empty(0) if value is None else np.ravel(np.asarray(value, dtype=float))
 

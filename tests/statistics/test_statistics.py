@@ -23,7 +23,7 @@ from askance.statistics.row_blocks import gram, with_intercept
 from askance.statistics.softmax_score import SoftmaxScore
 from askance.statistics.softmax_slope import SoftmaxSlope
 from askance.statistics.softmax_values import CubedReaches, SoftmaxValues
-from statistic_examples import EXAMPLES, close, flat, score, some_records
+from statistic_examples import EXAMPLES, close, flat, rows_of, score, some_records
 
 
 def every_statistic():
@@ -43,10 +43,6 @@ VERBS = ("empty", "observe", "merge")
 def test_every_statistic_of_the_package_has_an_example():
     examples = {type(statistic) for statistic, _ in EXAMPLES.values()}
     assert {kind.__name__ for kind in every_statistic() - examples} == set()
-
-
-def rows_of(batch, start, stop):
-    return batch.slice(start, stop - start) if isinstance(batch, pa.Table) else batch.rows(start, stop)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
