@@ -353,8 +353,9 @@ class SpreadClassifier(RecordClassifier):
         if self.ridge_:
             facts.append(("ridge", ", ".join(f"{ridge:.4g} ({method})" for method, ridge in self.ridges_.items())))
         covariance = without_errors(self.parameters_) if self.covariance_ is None else self.covariance_
+        notes = tuple(dict.fromkeys([*self.notes_, *self._without_errors()]))  # earlier versions kept no word of it
         names, privacy = self.parameter_names_, self.privacy_statement_
-        return summarise(title, names, self.parameters_, covariance, level, tuple(facts), self.notes_, privacy)
+        return summarise(title, names, self.parameters_, covariance, level, tuple(facts), notes, privacy)
 
     def figures(self) -> tuple[ReportFigure, ...]:
         """Return the coefficients, and what each ridge was worth where cross-validation chose one."""
@@ -369,10 +370,4 @@ class SpreadClassifier(RecordClassifier):
         if not hasattr(self, "nominal_"):  # of a version that knew neither levels nor attributes that depend on others
             self.joint_prior_, self.latent_classes_ = None, None
             self.nominal_, self.design_width_ = (False,) * self.n_features_in_, self.n_features_in_
-        if (
-            self._is_linear
-            and self.covariance_ is None
-            and not any("No standard errors" in note for note in self.notes_)
-        ):
-            self.notes_ = (*self.notes_, *self._without_errors())
         super().fill_in()
