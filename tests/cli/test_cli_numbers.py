@@ -250,10 +250,11 @@ class TestFit:
     def test_text_holds_all_that_a_reader_needs(self, released, capsys):
         code, out, err = run(capsys, "fit", "release.parquet", "--question", "home", "--quiet")
         assert (code, err) == (0, "")
-        for needed in ("Homes and incomes", "What is your home worth?", "hidden together", "epsilon 6.", "99.8% sure",
-                       "Whole person: epsilon 9.386", "value ~ income + `years of age`", "Intercept",
+        for needed in ("Homes and incomes", "What is your home worth?", "hidden together",
+                       "alone: epsilon 6,", "99.75% sure", "of one person together: epsilon 9.386",
+                       "value ~ income + `years of age`", "Intercept",
                        "Reports: 4,000"):  # fmt: skip
-            assert needed in out
+            assert needed in out, out
         assert "Proportions" not in out
 
     def test_remarks_say_how_to_go_on(self, released, capsys):
