@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from askance.printing import one_line, safe_json, safe_lines
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import Console
 
 
@@ -127,3 +129,14 @@ def spinner(description: str, *, quiet: bool = False) -> Iterator[None]:
         return
     with console(stderr=True).status(description):
         yield
+
+
+def show_release(done: Any, out: "Path", as_json: bool) -> None:
+    """Print a release of totals that was written: whole as JSON, or its title and what it holds."""
+    if as_json:
+        print_json(done.to_dict() | {"written": str(out)})
+        return
+    first, *more = str(done).split("\n")
+    show(f"{out}: {first}")
+    for line in more:
+        show(line)

@@ -221,15 +221,11 @@ def _print(
     done: "CountsRelease | MeanOperatorRelease", expected: str, book: "Ledger", out: Path, as_json: bool
 ) -> None:
     """Print what was released, and the error that was expected of every mechanism."""
-    from askance.cli.output import print_json, show, warn
+    from askance.cli.output import show, show_release, warn
 
+    show_release(done, out, as_json)
     if as_json:
-        print_json(done.to_dict() | {"written": str(out)})
         return
-    first, *more = str(done).split("\n")
-    show(f"{out}: {first}")
-    for line in more:
-        show(line)
     show()
     show(f"expected {expected}", style="bold")
     width = max(map(len, done.predicted), default=0)

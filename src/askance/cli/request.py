@@ -133,13 +133,7 @@ def _received(said: dict[str, Any], kind: Any) -> Any:
 
 
 def _write(done: "MeanOperatorRelease | CountsRelease", out: Path, overwrite: bool, as_json: bool) -> None:
-    from askance.cli.output import print_json, show
+    from askance.cli.output import show_release
 
     done.write(out, overwrite=overwrite)
-    if as_json:
-        print_json(done.to_dict() | {"written": str(out)})
-        return
-    first, *more = str(done).split("\n")
-    show(f"{out}: {first}")
-    for line in more:
-        show(line)
+    show_release(done, out, as_json)

@@ -128,16 +128,16 @@ class PostgresStore(Store):
                 [day, len(ids)],
             )
 
+    def rows(self, query: str) -> list[Any]:
+        self._ready()
+        with _said(self):
+            return self._sql.execute(query).fetchall()
+
     def study_digest(self, digest: str) -> str:
         self._ready()
         with _said(self):
             self._sql.execute("INSERT INTO study (one, digest) VALUES (1, %s) ON CONFLICT DO NOTHING", [digest])
             return str(self._row("SELECT digest FROM study")[0])
-
-    def rows(self, query: str) -> list[Any]:
-        self._ready()
-        with _said(self):
-            return self._sql.execute(query).fetchall()
 
     def close_study(self) -> None:
         self._ready()
