@@ -139,6 +139,7 @@ def test_budgets_and_totals(place, run):
     check(out, err)
 
 
+@pytest.mark.xdist_group("tagger")  # loops that take long to compile
 @pytest.mark.filterwarnings("ignore")
 def test_bags_rows_and_words(place, run):
     for words in (

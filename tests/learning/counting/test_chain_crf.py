@@ -9,6 +9,8 @@ from askance.learning.counting.chain_crf import ChainModel, Runs
 from askance.learning.counting.chain_features import EDGE, SHIFTS, context_features, word_shape
 from askance.learning.counting.counted_regions import Corpus
 
+pytestmark = pytest.mark.xdist_group("tagger")  # loops that take long to compile
+
 SENTENCES = [["The", "old", "man", "runs"], ["He", "saw", "The", "old"], ["man"]]
 TAGS = 3
 

@@ -18,6 +18,8 @@ from askance.learning.counting.tagger_history import PassLog
 from askance.learning.counting.tagger_plots import confusion_table, plot_accuracy, plot_confusion
 from askance.papers.data.made_up_corpus import synthetic_corpus
 
+pytestmark = pytest.mark.xdist_group("tagger")  # loops that take long to compile
+
 GOLDEN = Path(__file__).parents[2] / "golden"
 TRAIN, TEST = synthetic_corpus(400), synthetic_corpus(100, "test")
 TAGS = sorted({tag for sentence in TRAIN.tags for tag in sentence})

@@ -12,6 +12,8 @@ import askance as ask
 from askance.learning.counting.miscounts import miscount_odds
 from askance.papers.data.made_up_corpus import synthetic_corpus
 
+pytestmark = pytest.mark.xdist_group("tagger")  # loops that take long to compile
+
 TRAIN, TEST = synthetic_corpus(400), synthetic_corpus(100, "test")
 TAGS = sorted({tag for sentence in TRAIN.tags for tag in sentence})
 

@@ -11,6 +11,8 @@ from askance.learning.counting.window_chain_loops import given_counts, tags_of_w
 from askance.learning.counting.window_chains import ChainLearner, Windows, window_laws
 from askance.learning.counting.window_pass_loops import window_pass
 
+pytestmark = pytest.mark.xdist_group("tagger")  # loops that take long to compile
+
 TAGS = 4
 
 
