@@ -23,7 +23,9 @@ def accumulate_products(reports, weights, dim, numbers, origin, step, offset, ow
     for i in range(dim):
         line[i] = i * dim - (i * (i + 1)) // 2
     which = np.empty((_ROWS, numbers), np.uint64)
-    which[:] = np.arange(numbers)
+    for r in range(_ROWS):
+        for a in range(numbers):
+            which[r, a] = a
     value = np.empty((_ROWS, numbers))
     weight = 1.0
     for start in range(0, reports.shape[0], _ROWS):

@@ -121,7 +121,8 @@ def _tilt(logits, counts, tilted):  # type: ignore[no-untyped-def]
             if reached <= value + 1e-4 * scale * slope + 1e-12 * abs(value):
                 break
             scale *= 0.5
-        shift[:] = trial
+        for j in range(classes):
+            shift[j] = trial[j]
         value = reached
     return value
 

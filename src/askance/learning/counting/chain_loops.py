@@ -48,7 +48,8 @@ def posteriors(scores, steps, forward, backward, chances, pairs):  # type: ignor
             scores[t, k] = math.exp(scores[t, k] - top)
         row = forward[t]
         if t == 0:
-            row[:] = scores[t]
+            for j in range(tags):
+                row[j] = scores[0, j]
         else:
             row[:] = 0.0
             for i in range(tags):

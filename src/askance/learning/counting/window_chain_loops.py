@@ -153,7 +153,8 @@ def _smoothed(law, step, forward, backward, marginal):  # type: ignore[no-untype
     for t in range(length):
         row = forward[t]
         if t == 0:
-            row[:] = law[0]
+            for j in range(many):
+                row[j] = law[0, j]
         else:
             row[:] = 0.0
             for i in range(many):
@@ -220,9 +221,11 @@ def _take_out(marginal, owner, rest, fixed, largest, certain):  # type: ignore[n
                 best[t] = a
         sure[t] = marginal[t, best[t]] if fixed[t] < 0 else -1.0
     few = _states(rest) * many <= largest
-    for t in np.argsort(-sure):
+    for _ in range(length):
+        t = int(np.argmax(sure))
         if sure[t] < (certain if few else _LEAST_SURE):
             break
+        sure[t] = -1.0
         if rest[owner[best[t]]] > 0:
             fixed[t] = best[t]
             rest[owner[best[t]]] -= 1

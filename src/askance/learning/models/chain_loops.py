@@ -57,7 +57,8 @@ def expectations(scores, steps, chances, starts, marginals, pairs):  # type: ign
                     now[k] *= chances[low + t, k]
             here = forward[t]
             if t == 0:
-                here[:] = now
+                for k in range(tags):
+                    here[k] = now[k]
             else:
                 last = forward[t - 1]
                 for j in range(tags):
@@ -127,7 +128,8 @@ def likeliest(scores, transitions, starts, path):  # type: ignore[no-untyped-def
         length = starts[s + 1] - low
         if length == 0:
             continue
-        best[:] = scores[low]
+        for k in range(tags):
+            best[k] = scores[low, k]
         for t in range(1, length):
             for j in range(tags):
                 top, where = best[0] + transitions[0, j], 0
@@ -137,7 +139,8 @@ def likeliest(scores, transitions, starts, path):  # type: ignore[no-untyped-def
                         top, where = value, i
                 came[t, j] = where
                 after[j] = top + scores[low + t, j]
-            best[:] = after
+            for j in range(tags):
+                best[j] = after[j]
         place = int(np.argmax(best))
         for t in range(length - 1, -1, -1):
             path[low + t] = place
