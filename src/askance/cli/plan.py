@@ -327,7 +327,7 @@ def _grouped(channels: dict[str, Any], study: Path, unknown: dict[str, float], a
     found: dict[str, Any] = {}
     used: set[str] = set()
     for name, channel in channels.items():
-        if not isinstance(channel, DesignPerRow):
+        if not isinstance(channel, DesignPerRow):  # what is planned by group is a set of designs, and nothing else is
             found[name] = channel
             continue
         lacking = [one for one in channel.unknowns if one not in unknown]

@@ -53,6 +53,11 @@ class FiniteLaw(QuestionChannel, HasUnknowns, ABC):
         """The possible reports; the same as the classes unless the mechanism says otherwise."""
         return self.classes
 
+    @property
+    def is_listed(self) -> bool:
+        """Whether the possible reports are few enough for a table of all of them."""
+        return True
+
     # -- the law -------------------------------------------------------------------------------------
 
     @cached_property

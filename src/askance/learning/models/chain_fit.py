@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from askance.arrays import Floats
 from askance.channels.alphabet import listed
-from askance.channels.labels.per_token import PerToken
 from askance.engines.base import Engine
 from askance.errors import InvalidInput
 from askance.learning.face.release_records import ReleaseColumns
@@ -111,7 +110,7 @@ def _climbed(
 
 def _device(family: Chain, channel: Any) -> Any:
     """Return what hides one label, if it is about the chain's tags."""
-    if not isinstance(channel, PerToken):
+    if getattr(channel, "hides", None) != "sequences":  # whatever a user hands in
         raise InvalidInput(
             f"channel={channel!r} for sequences",
             "PerToken(channel): every label is hidden by itself",

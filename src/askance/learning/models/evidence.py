@@ -11,9 +11,6 @@ from numpy.typing import NDArray
 
 from askance.arrays import Codes, Floats
 from askance.channels.base import LabelChannel
-from askance.channels.labels.candidate_sets import CandidateSets
-from askance.channels.labels.design_per_row import DesignPerRow
-from askance.channels.labels.finite import FiniteLaw
 from askance.channels.rows.vectors import VectorChannel
 from askance.errors import InvalidInput, NotAvailable
 from askance.statistics.frequencies import counted
@@ -36,16 +33,19 @@ class Evidence(NamedTuple):
         return np.ascontiguousarray(self.table[self.codes])
 
 
+def hides_labels(channel: Any) -> bool:
+    """Whether a truth is one of a few labels: a channel of ours says so, a user's own is known by what it can do."""
+    return getattr(channel, "hides", None) == "labels" or isinstance(channel, LabelChannel)
+
+
 def is_finite(channel: Any) -> bool:
     """Whether a channel hides one of a few labels, by a table."""
-    if isinstance(channel, CandidateSets):
-        return channel.is_listed
-    return isinstance(channel, FiniteLaw | DesignPerRow | LabelChannel)
+    return hides_labels(channel) and getattr(channel, "is_listed", True)
 
 
 def checked_channel(channel: Any, classes: int, width: int) -> Any:
     """Refuse a channel that does not fit to so many truths with so many features."""
-    if isinstance(channel, FiniteLaw | DesignPerRow | LabelChannel):
+    if hides_labels(channel):
         if getattr(channel, "unknowns", None):
             raise InvalidInput(
                 "a channel with unknown numbers",
@@ -66,16 +66,14 @@ def checked_channel(channel: Any, classes: int, width: int) -> Any:
 
 def encoded(channel: Any, reports: Any, design: Any) -> Any:
     """Return report codes, and nothing where a channel has none: its reports are then looked at one by one."""
-    if isinstance(channel, CandidateSets) and not channel.is_listed:
-        return None
-    return channel.encode_reports(reports, design)
+    return channel.encode_reports(reports, design) if getattr(channel, "is_listed", True) else None
 
 
 def likelihood(channel: Any, truths: Floats, reports: Any, codes: Any) -> Evidence:
     """Return P(report | state); ``truths`` are the features of the states, which a structured response is about."""
     if is_finite(channel):
         return Evidence(np.ascontiguousarray(channel.matrix), codes)
-    if isinstance(channel, CandidateSets):
+    if hides_labels(channel):
         rows = channel.likelihood(reports)
     elif hasattr(channel, "likelihood_of_rows"):
         rows = channel.likelihood_of_rows(reports, truths)
@@ -92,7 +90,7 @@ def unbiased(channel: Any, truths: Floats, reports: Any, codes: Any, weights: Fl
     if is_finite(channel):
         return Evidence(unbiased_table(channel, truths, codes, weights), codes)
     rows = channel.unbias(reports)
-    rows = rows @ truths if isinstance(channel, CandidateSets) else rows
+    rows = rows @ truths if hides_labels(channel) else rows
     return Evidence(np.ascontiguousarray(rows), np.arange(len(rows)))
 
 
