@@ -1,7 +1,7 @@
 """``askance fit``: from reports, totals, counts and proportions to a model of the truth."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -23,19 +23,10 @@ from askance.cli.options import (
 )
 from askance.printing import shell_command
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from askance.releases.declarations import Covariate
-    from askance.workflows.fit_request import FitRequest
-    from askance.workflows.fit_result import FitResult
-    from askance.workflows.report_files import OpenReports
-
 _REPORTS = "Reports: answers, numbers, records"
 _SURVEYS = "Surveys with more than one hidden thing"
 _TOTALS = "Mean operator"
 _REGIONS = "Counted regions"
-_SUGGESTED = 4  # covariates in an example of a formula, which should fit on a line
 
 
 def fit(
@@ -297,16 +288,13 @@ def fit(
     Rows in bags, of which only the proportions of the classes are known: a classifier of single rows. (askance ratios
     estimates the proportions of new groups.)
     """
+    # Each kind of data has its workflow imported where it is fitted: nobody waits for what the others need.
     from askance.cli.fit_kinds import ANSWERS, BAGS, REGIONS, TOTALS, check_options, kinds_of, survey_kind
+    from askance.cli.fit_values import listed_numbers, replicate_columns, ridge_strength, units_of_features
     from askance.cli.output import print_json, say, show_lines
     from askance.files.kinds import MODEL, REPORT
-    from askance.workflows.bags import fit_bags
-    from askance.workflows.fit_request import FitRequest
-    from askance.workflows.mean_operator import fit_mean_operator
-    from askance.workflows.regions import fit_regions
-    from askance.workflows.surveys import SurveyRequest, analyse_survey
 
-    strength = _ridge(ridge)
+    strength = ridge_strength(ridge)
     check_targets(
         [(report, REPORT), (save, MODEL)],
         overwrite=overwrite,
@@ -319,11 +307,15 @@ def fit(
     command = _command(context)
     hint = kinds[0].use.format(model=shell_command(save)) if save and len(kinds) == 1 else ""
     if proportions is not None:
+        from askance.workflows.bags import fit_bags
+
         done = fit_bags(
             data, proportions, bag, between_commas(columns, "--columns"), method=BAGS.method(method), loss=loss,
             ridge=strength, level=level, seed=seed, command=command,
         )  # fmt: skip
     elif survey is not None:
+        from askance.workflows.surveys import SurveyRequest, analyse_survey
+
         request_of_survey = SurveyRequest(
             formula=formula, family=family, joint=tuple(between_commas(joint, "--joint") or ()), treatment=treatment,
             direct=direct, question=question, link=link, groups=groups, weight=weight, strata=strata, cluster=cluster,
@@ -331,6 +323,8 @@ def fit(
         )  # fmt: skip
         done = analyse_survey(data, study, request_of_survey, command)
     elif kinds == (REGIONS,):
+        from askance.workflows.regions import fit_regions
+
         done = fit_regions(
             data,
             sentences,
@@ -343,17 +337,22 @@ def fit(
             command=command,
         )
     elif kinds == (TOTALS,):
+        from askance.workflows.mean_operator import fit_mean_operator
+
         done = fit_mean_operator(data, features, id_column, loss=loss, ridge=strength, level=level, command=command)
     else:
+        from askance.cli.fit_reports import fit_reports
+        from askance.workflows.fit_request import FitRequest
+
         request = FitRequest.of(
             question=question, formula=formula, unknowns=unknown or (), label=label, weight=weight,
             strata=strata, cluster=cluster, fpc=fpc, missing=missing,
-            replicate_weights=None if replicate_weights is None else _replicates(replicate_weights),
-            replicate_method=replicate_method, rho=rho, rscales=_numbers(rscales, "--rscales"),
+            replicate_weights=None if replicate_weights is None else replicate_columns(replicate_weights),
+            replicate_method=replicate_method, rho=rho, rscales=listed_numbers(rscales, "--rscales"),
             method=ANSWERS.method(method), ridge=strength, penalty=penalty, intervals=intervals,
-            covariance=covariance, level=level, per=_units(per),
+            covariance=covariance, level=level, per=units_of_features(per),
         )  # fmt: skip
-        done, hint = _fit_reports(context, data, study, request, engine, command, quiet)
+        done, hint = fit_reports(context, data, study, request, engine, command, quiet)
     written = done.write(report, save)
     if as_json:
         print_json(done.account | {"written": [*map(str, written)]})
@@ -367,76 +366,6 @@ def fit(
         say(hint)
 
 
-def _fit_reports(
-    context: typer.Context, data: str, study: Path | None, request: "FitRequest", engine: str, command: str, quiet: bool
-) -> "tuple[FitResult, str]":
-    """Fit to reports; return a hint how to go on, too."""
-    from askance.cli.fit_kinds import check_options, kind_of_question
-    from askance.engines.base import running
-    from askance.engines.local.engine import LocalEngine
-    from askance.releases.study import Study
-    from askance.workflows.analysis import analyse_reports
-    from askance.workflows.report_files import open_reports
-
-    written = None if study is None else Study.read(study)
-    opened = open_reports(data, written, request)
-    kind = kind_of_question(opened.asked)
-    check_options(context, (kind,), opened.asked.name)
-    with running(LocalEngine(progress=not quiet) if engine == "local" else engine) as where:
-        done = analyse_reports(opened, where, command)
-    if opened.asked.hides_sequences:
-        save = context.params["save"]
-        return done, kind.use.format(model=shell_command(save)) if save else ""
-    return done, "" if request.formula or opened.asked.hides_features else _how_to_add_a_formula(
-        opened, (opened.release.header if written is None else written).covariates
-    )
-
-
-def _replicates(columns: str) -> tuple[str, ...]:
-    from askance.releases.declarations import Sample
-
-    # An empty text says that there are none, whatever the study says.
-    given = Sample(replicate_weights=between_commas(columns, "--replicate-weights")) if columns else Sample()
-    return tuple(given.replicate_weights or ())
-
-
-def _numbers(text: str | None, option: str) -> tuple[float, ...] | None:
-    from askance.errors import InvalidInput
-
-    if text is None:
-        return None
-    try:
-        return tuple(map(float, between_commas(text, option)))
-    except ValueError:
-        raise InvalidInput(f"{option} {text}", "numbers with commas between") from None
-
-
-def _units(text: str | None) -> dict[str, float]:
-    from askance.errors import InvalidInput
-
-    units = {}
-    for pair in between_commas(text, "--per") or ():
-        name, _, size = pair.rpartition("=")
-        try:
-            units[name.strip()] = float(size)
-        except ValueError:
-            name = ""
-        if not name.strip() or not 0 < units[name.strip()] < float("inf"):
-            raise InvalidInput(f"--per {text}", "features and positive numbers, such as age=10,income=1000")
-    return units
-
-
-def _ridge(ridge: str) -> str | float:
-    from askance.errors import InvalidInput
-
-    if ridge == "auto":
-        return ridge
-    try:
-        return float(ridge)
-    except ValueError:
-        raise InvalidInput(f"--ridge {ridge}", "auto, 0 or a positive number") from None
-
-
 def _command(context: typer.Context) -> str:
     """The command that makes the report again."""
     passed_over = ("save", "overwrite", "as_json", "quiet")
@@ -447,31 +376,3 @@ def _command(context: typer.Context) -> str:
             for value in given if isinstance(given, list | tuple) else [given]:
                 words += [option, str(value)]
     return shell_command(*words)
-
-
-def _how_to_add_a_formula(opened: "OpenReports", covariates: "Sequence[Covariate]") -> str:
-    from askance.learning.face.formula import in_formula
-
-    asked, request = opened.asked, opened.request
-    if not all(map(_can_be_written, asked.sources)):
-        return ""
-    # What says how people were asked or drawn explains no answers.
-    passed_over = {asked.design_column, request.weight, request.strata, request.cluster, request.fpc}
-    passed_over |= set(request.replicate_weights or ())
-    useful = [one for one in covariates if _can_be_written(one.name) and one.name not in passed_over]
-    names = [in_formula(c.name) if c.type == "number" else f"C({in_formula(c.name)})" for c in useful]
-    if len(asked.sources) > 1:
-        *features, outcome = map(in_formula, asked.sources)
-        model = f"{outcome} ~ {' + '.join(features[:_SUGGESTED])}"
-        return f"Another model? Name hidden columns: {shell_command('--formula', model)}"
-    if not names:
-        kind = "This is the mean" if asked.hides_numbers else "These are proportions"
-        return f"{kind} only. With covariates in the study, --formula adds a regression."
-    wanted = "Another model?" if asked.hides_numbers else "Who are they? Add a regression:"
-    model = f"{in_formula(asked.name)} ~ {' + '.join(names[:_SUGGESTED])}"
-    return f"{wanted} {shell_command('--formula', model)}"
-
-
-def _can_be_written(name: str) -> bool:
-    """Whether a formula can name a column: its own quotes and line breaks have no spelling there."""
-    return "`" not in name and "\n" not in name

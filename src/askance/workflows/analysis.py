@@ -5,13 +5,9 @@ from typing import Any
 from askance.channels.guarantee import Guarantee
 from askance.engines.base import Engine
 from askance.releases.release import Release
-from askance.workflows.answers import analyse_answers
 from askance.workflows.fit_request import FitRequest
 from askance.workflows.fit_result import FitResult
-from askance.workflows.numbers import analyse_numbers
-from askance.workflows.records import analyse_records
 from askance.workflows.report_files import OpenReports
-from askance.workflows.sequences import analyse_sequences
 
 
 def analyse(
@@ -76,10 +72,19 @@ def analyse(
 
 def analyse_reports(opened: OpenReports, engine: str | Engine = "local", command: str = "") -> FitResult:
     """Learn what reports that are open say about the question that is meant; see :func:`analyse`."""
+    # Each capability is imported where it is wanted: together they take as long to load as a small fit.
     if opened.asked.hides_features:
+        from askance.workflows.records import analyse_records
+
         return analyse_records(opened, command)
     if opened.asked.hides_sequences:
+        from askance.workflows.sequences import analyse_sequences
+
         return analyse_sequences(opened, engine, command)
     if opened.asked.hides_numbers:
+        from askance.workflows.numbers import analyse_numbers
+
         return analyse_numbers(opened, engine, command)
+    from askance.workflows.answers import analyse_answers
+
     return analyse_answers(opened, engine, command)

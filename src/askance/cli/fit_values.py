@@ -1,0 +1,43 @@
+"""What is written behind options of ``askance fit``, as numbers, columns and units."""
+
+from askance.cli.options import between_commas
+from askance.errors import InvalidInput
+
+
+def ridge_strength(ridge: str) -> str | float:
+    if ridge == "auto":
+        return ridge
+    try:
+        return float(ridge)
+    except ValueError:
+        raise InvalidInput(f"--ridge {ridge}", "auto, 0 or a positive number") from None
+
+
+def replicate_columns(columns: str) -> tuple[str, ...]:
+    from askance.releases.declarations import Sample
+
+    # An empty text says that there are none, whatever the study says.
+    given = Sample(replicate_weights=between_commas(columns, "--replicate-weights")) if columns else Sample()
+    return tuple(given.replicate_weights or ())
+
+
+def listed_numbers(text: str | None, option: str) -> tuple[float, ...] | None:
+    if text is None:
+        return None
+    try:
+        return tuple(map(float, between_commas(text, option)))
+    except ValueError:
+        raise InvalidInput(f"{option} {text}", "numbers with commas between") from None
+
+
+def units_of_features(text: str | None) -> dict[str, float]:
+    units = {}
+    for pair in between_commas(text, "--per") or ():
+        name, _, size = pair.rpartition("=")
+        try:
+            units[name.strip()] = float(size)
+        except ValueError:
+            name = ""
+        if not name.strip() or not 0 < units[name.strip()] < float("inf"):
+            raise InvalidInput(f"--per {text}", "features and positive numbers, such as age=10,income=1000")
+    return units
