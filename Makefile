@@ -23,7 +23,7 @@ demo: $(READY) ## run a whole private study on bundled data and write its report
 	@$(BIN)/askance demo $(ARGS)
 
 test: $(READY) java browser ## run all tests, and name the 30 slowest
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup --durations=30 $(ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder --durations=30 $(ARGS)
 
 # Spark runs on Java, which pip cannot install. Debian and its kin can; elsewhere the tests of Spark are skipped.
 java:

@@ -1,6 +1,7 @@
 """What all tests share: matplotlib without a screen, linear algebra in one thread, and the command line."""
 
 import os
+import sys
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -14,6 +15,30 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 # two cores, a fit with small matrices took ten times as long.
 for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(threads, "1")
+# What one process has compiled, the others read: some shells forbid to write it, and hundreds of commands would compile
+# the library anew.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# With several workers: what takes longest begins first, so that in the end nobody waits for one of them. Names of
+# groups, or of files without test_; by the 30 slowest tests that make test prints.
+SLOWEST = ("spark", "tagger", "dask", "browser", "docs", "planted_defects", "audit", "quantities", "papers")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Give all tests of a file to one worker, unless a group of them is marked.
+
+    Tests that are sent one by one make every worker build the same fixtures and compile the same loops, and most take
+    no longer than their sending.
+    """
+    groups = {}
+    for item in items:
+        mark = item.get_closest_marker("xdist_group")
+        groups[item] = mark.args[0] if mark else item.path.stem.removeprefix("test_")
+        if not mark:
+            item.add_marker(pytest.mark.xdist_group(groups[item]))
+    items.sort(key=lambda item: SLOWEST.index(groups[item]) if groups[item] in SLOWEST else len(SLOWEST))
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import ast
 import importlib
 import inspect
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,11 @@ FILES = {
     for path in sorted((SOURCE / "askance").rglob("*.py"))
 }
 PACKAGES = [name for name, path in FILES.items() if path.name == "__init__.py"]
-TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in FILES.items()}
+
+
+@cache  # when it is first asked: not by everybody who only collects tests
+def tree_of(module):
+    return ast.parse(FILES[module].read_text(encoding="utf-8"))
 
 
 def package_of(module):
@@ -24,7 +29,7 @@ def package_of(module):
 
 def imports(module):
     """Each name that a module takes from another, with the module that it is taken from."""
-    for node in ast.walk(TREES[module]):
+    for node in ast.walk(tree_of(module)):
         if isinstance(node, ast.ImportFrom) and node.module in FILES:
             yield from ((node.module, alias.name) for alias in node.names)
 
@@ -77,25 +82,24 @@ def defined_by_classes(tree):
             yield from (target.id for target in targets if isinstance(target, ast.Name))
 
 
-# Functions and constants of a module are left out: one that happens to have the name of a foreign attribute would
-# hide that the attribute is foreign.
-PRIVATES = {
-    package: {
-        name
-        for module, tree in TREES.items()
-        if package_of(module) == package
-        for name in defined_by_classes(tree)
-        if name.startswith("_")
-    }
-    for package in PACKAGES
-}
+@cache
+def privates():
+    """The private names of each package's objects.
+
+    Functions and constants of a module are left out: one that happens to have the name of a foreign attribute would
+    hide that the attribute is foreign.
+    """
+    found = {package: set() for package in PACKAGES}
+    for module in FILES:
+        found[package_of(module)] |= {name for name in defined_by_classes(tree_of(module)) if name.startswith("_")}
+    return found
 
 
 @pytest.mark.parametrize("module", FILES)
 def test_no_private_attribute_is_read_across_a_border(module):
-    own = PRIVATES[package_of(module)]
-    elsewhere = set().union(*(names for package, names in PRIVATES.items() if package != package_of(module)))
-    for node in ast.walk(TREES[module]):
+    own = privates()[package_of(module)]
+    elsewhere = set().union(*(names for package, names in privates().items() if package != package_of(module)))
+    for node in ast.walk(tree_of(module)):
         if not isinstance(node, ast.Attribute) or not node.attr.startswith("_") or node.attr.startswith("__"):
             continue
         if ast.unparse(node.value) in OWN_OBJECTS or node.attr in NOT_OURS:
@@ -106,5 +110,5 @@ def test_no_private_attribute_is_read_across_a_border(module):
 
 
 def test_every_exception_for_a_private_attribute_is_used():
-    read = {node.attr for tree in TREES.values() for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    read = {node.attr for module in FILES for node in ast.walk(tree_of(module)) if isinstance(node, ast.Attribute)}
     assert set(NOT_OURS) <= read

@@ -75,8 +75,8 @@ class SeededWarner(ask.Warner):
 
 
 def test_honest_channels_fail_no_more_often_than_stated() -> None:
-    # 120 audits at error rate 0.2. If the rate is kept, more failures than `most` have probability 1e-6.
-    audits, rate = 120, 0.2
+    # 60 audits at error rate 0.2. If the rate is kept, more failures than `most` have probability 1e-6.
+    audits, rate = 60, 0.2
     failures = sum(not ask.audit(SeededWarner(0.7), draws=2_000, error_rate=rate).passed for _ in range(audits))
     most = binom.isf(1e-6, audits, rate)
     assert 0 < failures <= most  # 0 would mean that the tests have no power left to spend
