@@ -20,9 +20,11 @@ class Example:
 
     ``release`` makes the release that ``fit_release`` takes, with ``release_arguments`` beside it; ``scored`` are the
     arguments of ``score`` of reports, or None where it refuses, and ``truth`` those of ``of="truth"``, or None.
+    ``given`` are the arguments of ``fit``.
     """
 
     fitted: Any
+    given: tuple[Any, ...]
     release: Any
     release_arguments: dict[str, Any] = field(default_factory=dict)
     scored: tuple[Any, ...] | None = None
@@ -53,20 +55,20 @@ def answers(n=600):
 def indirect_classifier():
     channel, X, truth, reports, release = answers()
     fitted = ask.IndirectClassifier(channel).fit(X, reports)
-    return Example(fitted, release, scored=(X, reports), truth=(X, truth), new=X)
+    return Example(fitted, (X, reports), release, scored=(X, reports), truth=(X, truth), new=X)
 
 
 @cache
 def prevalence():
     channel, _, _, reports, release = answers()
-    return Example(ask.Prevalence(channel).fit(reports), release)
+    return Example(ask.Prevalence(channel).fit(reports), (reports,), release)
 
 
 @cache
 def indirect_model():
     channel, X, truth, reports, release = answers()
     fitted = ask.IndirectModel(ask.States(), channel).fit(X, reports)
-    return Example(fitted, release, scored=(X, reports), truth=(X, truth), new=X)
+    return Example(fitted, (X, reports), release, scored=(X, reports), truth=(X, truth), new=X)
 
 
 @cache
@@ -80,7 +82,7 @@ def indirect_regressor():
     header = Header((Question("y", channel),), (Covariate("a"), Covariate("b")))
     release = ask.Release.from_table({"y": reports, "a": X[:, 0], "b": X[:, 1]}, header)
     fitted = ask.IndirectRegressor(channel).fit(X, reports)
-    return Example(fitted, release, scored=(X, reports), truth=(X, outcome), new=X)
+    return Example(fitted, (X, reports), release, scored=(X, reports), truth=(X, outcome), new=X)
 
 
 @cache
@@ -88,7 +90,7 @@ def mean_operator_classifier():
     _, X, truth = people()
     release = ask.release_mean_operator(X, truth, epsilon=EPSILON, classes=(0, 1))
     fitted = ask.MeanOperatorClassifier().fit(X, release)
-    return Example(fitted, release, {"X": X}, truth=(X, truth), new=X)
+    return Example(fitted, (X, release), release, {"X": X}, truth=(X, truth), new=X)
 
 
 def bags():
@@ -102,7 +104,7 @@ def bags():
 def proportion_classifier():
     X, truth, bag, release = bags()
     fitted = ask.ProportionClassifier(method="mean-map").fit(X, bag, release)
-    return Example(fitted, release, {"X": X, "bags": bag}, truth=(X, truth), new=X)
+    return Example(fitted, (X, bag, release), release, {"X": X, "bags": bag}, truth=(X, truth), new=X)
 
 
 @cache
@@ -111,7 +113,8 @@ def ratio_estimator():
     fitted = ask.RatioEstimator(method="mmd", random_state=0).fit(X, bag, release)
     groups = np.repeat(["first", "second"], len(X) // 2)
     shares = {name: np.bincount(truth[groups == name], minlength=2) / (groups == name).sum() for name in set(groups)}
-    return Example(fitted, release, {"X": X, "bags": bag}, truth=(X, groups, shares), summary=(X,), new=X)
+    asked = {"X": X, "bags": bag}
+    return Example(fitted, (X, bag, release), release, asked, truth=(X, groups, shares), summary=(X,), new=X)
 
 
 @cache
@@ -122,7 +125,7 @@ def ecological_inference():
     tables[:, :, 1] = rows - tables[:, :, 0]
     release = ask.release_counts(tables.sum(axis=1), epsilon=EPSILON, classes=(0, 1))
     fitted = ask.EcologicalInference(row_names=["town", "land"], random_state=0).fit(rows, release)
-    return Example(fitted, release, {"row_counts": rows}, truth=(tables.sum(axis=0),))
+    return Example(fitted, (rows, release), release, {"row_counts": rows}, truth=(tables.sum(axis=0),))
 
 
 @cache
@@ -138,7 +141,7 @@ def spread_classifier():
     header = Header((Question("x", row.features, columns=("a", "b", "c")), Question("y", row.label)), ())
     features = row.for_width(3).features
     release = ask.Release.from_table({"x": features.store(features.encode_reports(reports)), "y": labels}, header)
-    return Example(fitted, release, scored=(reports, labels), truth=(bits, truth), new=bits)
+    return Example(fitted, (reports, labels), release, scored=(reports, labels), truth=(bits, truth), new=bits)
 
 
 @cache
@@ -149,14 +152,15 @@ def count_tagger():
     regions += [{"sentence": i, "start": i % 2, "width": 2, "counts": {"N": 1, "DV"[i % 2]: 1}} for i in range(60)]
     release = ask.RegionRelease.of(regions, sentences)
     fitted = ask.CountTagger(random_state=0).fit(sentences, regions)
-    return Example(fitted, release, scored=(sentences, regions), truth=(sentences, tags), new=sentences)
+    told = (sentences, regions)
+    return Example(fitted, told, release, scored=told, truth=(sentences, tags), new=sentences)
 
 
 @cache
 def answer_regression():
     channel, X, _, reports, release = answers()
     fitted = ask.AnswerRegression(channel, "probit").fit(X, reports)
-    return Example(fitted, release, {"formula": "y ~ a + b"}, new=X)
+    return Example(fitted, (X, reports), release, {"formula": "y ~ a + b"}, new=X)
 
 
 @cache
@@ -169,8 +173,9 @@ def hidden_predictor():
     reports = channel.simulate(truth, rng)
     header = Header((Question("y", channel),), (Covariate("a"), Covariate("b"), Covariate("won")))
     table = {"y": reports, "a": X[:, 0], "b": X[:, 1], "won": outcome}
-    fitted = ask.HiddenPredictor({"y": channel}, "logistic").fit(X, outcome, {"y": reports})
-    return Example(fitted, ask.Release.from_table(table, header), {"formula": "won ~ a + b + hidden(y)"})
+    given = X, outcome, {"y": reports}
+    fitted = ask.HiddenPredictor({"y": channel}, "logistic").fit(*given)
+    return Example(fitted, given, ask.Release.from_table(table, header), {"formula": "won ~ a + b + hidden(y)"})
 
 
 @cache
@@ -182,7 +187,7 @@ def joint_table():
     channels = {name: ask.RandomizedResponse([0, 1], epsilon=EPSILON) for name in ("y", "z")}
     reports = {"y": channels["y"].simulate(truth, rng), "z": channels["z"].simulate(second, rng)}
     header = Header(tuple(Question(name, channel) for name, channel in channels.items()))
-    return Example(ask.JointTable(channels).fit(reports), ask.Release.from_table(reports, header))
+    return Example(ask.JointTable(channels).fit(reports), (reports,), ask.Release.from_table(reports, header))
 
 
 @cache
@@ -196,7 +201,8 @@ def list_experiment():
     table = {"items": counts, "a": X[:, 0], "b": X[:, 1], "long": treated.astype(float)}
     fitted = ask.ListExperiment(items=3).fit(X, counts, treated)
     release = ask.Release.from_table(table, header)
-    return Example(fitted, release, {"treatment": "long", "formula": "items ~ a + b"})
+    asked = {"treatment": "long", "formula": "items ~ a + b"}
+    return Example(fitted, (X, counts, treated), release, asked)
 
 
 EXAMPLES = {

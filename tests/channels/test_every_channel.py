@@ -21,6 +21,7 @@ from askance.channels.specs import EVERY_CHANNEL
 from askance.channels.value import ChannelValue
 from askance.entropy.bits import GeneratorBits
 from channel_examples import ATTRIBUTES, EVERY_EXAMPLE, NUMBERS, some_design, some_truth
+from frame_libraries import LIBRARIES, as_frame
 
 EVERY = pytest.mark.parametrize("channel", EVERY_EXAMPLE.values(), ids=EVERY_EXAMPLE.keys())
 DRAWN = {name: channel for name, channel in EVERY_EXAMPLE.items() if isinstance(channel, Channel)}
@@ -320,3 +321,40 @@ def test_numbers_with_noise_have_no_tables(channel):
     truth = some_truth(channel, ROWS, np.random.default_rng(12))
     with pytest.raises(InvalidInput, match=r"noise was added|as they are"):
         channel.report_tables(channel.simulate(truth, np.random.default_rng(13)))
+
+
+# -- frames ------------------------------------------------------------------------------------------
+
+
+def as_arrays(truth):
+    """Truths as arrays of one kind, where they are lists or mappings of columns."""
+    if isinstance(truth, tuple):
+        return tuple(map(as_arrays, truth))
+    if isinstance(truth, list) and truth and isinstance(truth[0], list | np.ndarray):
+        ragged = np.empty(len(truth), dtype=object)
+        ragged[:] = [list(row) for row in truth]
+        return ragged
+    return np.asarray(truth)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@EVERY_DRAWN
+def test_reports_are_of_the_library_that_the_truth_was_of(channel, library):
+    truth, design = as_arrays(some_truth(channel, ROWS, np.random.default_rng(0))), some_design(channel, ROWS)
+    if any(part.dtype == object and len({*map(type, part.tolist())}) > 1 for part in parts(truth)):
+        pytest.skip("text and numbers in one column are no column of a frame")
+    if getattr(channel, "categories", None):
+        pytest.skip("columns of categories are read from frames in test_row_categories.py")
+    frame = as_frame(truth, library, *([channel.names] if hasattr(channel, "names") else []))
+    reports = channel.simulate(truth, np.random.default_rng(1), **design)
+    framed = channel.simulate(frame, np.random.default_rng(1), **design)
+    for plain, given, column in zip(parts(reports), parts(frame), parts(framed), strict=True):
+        if library != "pandas" and plain.dtype == object and len({*map(type, plain.tolist())}) > 1:
+            assert isinstance(column, np.ndarray)  # which has no column for labels of several kinds
+            continue
+        assert isinstance(column, LIBRARIES[library])
+        if library == "pandas":
+            assert column.index.equals(given.index)
+        if channel.hides != "sequences":
+            np.testing.assert_array_equal(np.asarray(column).reshape(plain.shape), plain)
+    assert same(channel.encode_reports(framed, **design), channel.encode_reports(reports, **design))

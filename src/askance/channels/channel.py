@@ -18,6 +18,7 @@ from askance.channels.guarantee import Guarantee
 from askance.channels.value import ChannelValue
 from askance.entropy.bits import BitSource, GeneratorBits, system_bits
 from askance.errors import AskanceWarning, InvalidInput
+from askance.frames import like
 
 Truth = Literal["labels", "numbers", "attributes", "records", "sequences"]
 # P(report | truth) of each attribute, and the rows of these tables that the reports are: n x attributes.
@@ -78,12 +79,15 @@ class Channel(ChannelValue, ABC):
     # -- the respondent's side -----------------------------------------------------------------------
 
     def privatize(self, truth: Any) -> Any:
-        """Draw a report for each truth, with the operating system's entropy. There is no seed."""
-        return self._report(truth, system_bits())
+        """Draw a report for each truth, with the operating system's entropy. There is no seed.
+
+        A column or table of pandas, polars or Arrow is answered with one, which keeps its index.
+        """
+        return like(truth, self._report(truth, system_bits()))
 
     def simulate(self, truth: Any, rng: np.random.Generator) -> Any:
         """Draw reports reproducibly, for planning and tests; never for real answers."""
-        return self._report(truth, GeneratorBits(rng))
+        return like(truth, self._report(truth, GeneratorBits(rng)))
 
     def _report(self, truth: Any, bits: BitSource) -> Any:
         prepared = self.prepare(truth)

@@ -99,6 +99,8 @@ class Fields(Layout):
         return np.ascontiguousarray(reports, dtype=self.dtype)
 
     def from_arrow(self, column: pa.Array | pa.ChunkedArray) -> Reports:
+        if len(self.states) == 1 and pa.types.is_integer(column.type) and not column.null_count:
+            return self.check(np.asarray(column))  # whole numbers of any width, as other programs write them
         flat = _bytes_of(column, self.arrow_type).view(self.dtype)
         return self.check(flat if len(self.states) == 1 else flat.reshape(-1, len(self.states)))
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from askance.channels.columns import as_column
 from askance.errors import InvalidInput
+from askance.frames import library_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +33,8 @@ class Sequences:
         """Read lists of values, a column of lists from Arrow, or what is such sequences already."""
         if isinstance(rows, Sequences):
             return rows
+        if library_of(rows) == "polars":  # whose rows are columns of its own
+            rows = rows.to_arrow()
         if isinstance(rows, pa.ChunkedArray):
             rows = rows.combine_chunks()
         if isinstance(rows, pa.ChunkedArray):  # a column without rows

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from askance.arrays import Floats
 from askance.errors import InvalidInput
+from askance.frames import refuse_other_rows
 from askance.learning.face.classes import class_codes
 from askance.learning.face.hidden_truth import Estimate, HiddenTruth
 
@@ -173,6 +174,7 @@ def confusion_matrix(
 def _read(
     reports: Any, predicted: Any, channel: Any, design: Any, sample_weight: Any
 ) -> tuple[HiddenTruth, NDArray[np.int64]]:
+    refuse_other_rows(reports=reports, predicted=predicted, design=design, sample_weight=sample_weight)
     truth = HiddenTruth.of(channel, reports, design, sample_weight)
     labels = truth.rows(predicted, "predictions")
     chosen = class_codes(truth.classes, labels)

@@ -7,6 +7,7 @@ import numpy as np
 
 from askance.arrays import Floats, Integers
 from askance.errors import InvalidInput
+from askance.frames import refuse_other_rows
 from askance.learning.face.hidden_truth import Estimate, HiddenTruth
 
 _LEAST = 1e-15  # what a probability of zero counts as in a logarithm; scikit-learn's floor for doubles is 2.2e-16
@@ -141,6 +142,7 @@ def calibration(
 def _read(
     reports: Any, probabilities: Any, channel: Any, design: Any, sample_weight: Any
 ) -> tuple[HiddenTruth, Floats]:
+    refuse_other_rows(reports=reports, probabilities=probabilities, design=design, sample_weight=sample_weight)
     truth = HiddenTruth.of(channel, reports, design, sample_weight)
     table = truth.rows(probabilities, "predictions").astype(float)
     if table.ndim == 1 and len(truth.classes) == 2:

@@ -7,6 +7,7 @@ import numpy as np
 
 from askance.arrays import Floats
 from askance.errors import InvalidInput
+from askance.frames import refuse_other_rows
 from askance.learning.face.hidden_truth import Estimate, HiddenTruth
 
 
@@ -63,6 +64,7 @@ def roc_auc(
     >>> print(ask.metrics.roc_auc(reports, scores, channel))
     0.779 (standard error 0.020)
     """
+    refuse_other_rows(reports=reports, scores=scores, design=design, sample_weight=sample_weight)
     truth = HiddenTruth.of(channel, reports, design, sample_weight)
     table = _scores(truth, scores)
     every = of is None and len(truth.classes) > 2
@@ -86,6 +88,7 @@ def roc_curve(
     >>> curve.thresholds, curve.true_positive.round(3), curve.false_positive.round(3)
     (array([inf,  2.,  1.,  0.]), array([0.   , 0.874, 1.132, 1.   ]), array([ 0.   , -0.072,  0.12 ,  1.   ]))
     """
+    refuse_other_rows(reports=reports, scores=scores, design=design, sample_weight=sample_weight)
     truth = HiddenTruth.of(channel, reports, design, sample_weight)
     table = _scores(truth, scores)
     code = truth.place(of)

@@ -20,6 +20,7 @@ from askance.arrays import Floats
 from askance.channels.alphabet import Alphabet, Label, as_labels
 from askance.channels.labels.randomized_response import RandomizedResponse
 from askance.errors import InvalidInput, Unidentifiable
+from askance.frames import refuse_other_rows
 from askance.mechanisms.budget import Budget, Number
 from askance.planning.bag_designs import WHAT_IS_COVERED, BagOption, Setting, designs, worked_out
 from askance.planning.theory.ratio_error import equally_apart, measured_apart
@@ -191,6 +192,7 @@ def advise_bags(
     ----------
     Iyer, Nath & Sarawagi, [CR], section 3.1.
     """
+    refuse_other_rows(y=y, X=X, public_bags=public_bags)
     budget = Budget.of(epsilon, delta)
     if membership not in ("response", "exact"):
         raise InvalidInput(f"membership={membership!r}", "'response' or 'exact'")

@@ -12,6 +12,7 @@ from askance.channels.alphabet import Alphabet, Label
 from askance.channels.guarantee import Guarantee
 from askance.entropy.bits import BitSource
 from askance.errors import InvalidInput
+from askance.frames import column_names
 from askance.mechanisms.budget import Budget
 from askance.mechanisms.sums.label_shape import LabelShape, ShapedRows
 from askance.mechanisms.sums.label_sums import FeaturesTooLarge, LabelSums, sum_by_label
@@ -111,8 +112,7 @@ def label_codes(y: Any, labels: tuple[Label, ...]) -> Codes:
 
 def feature_table(X: Any, columns: Any) -> tuple[NDArray[Any], tuple[str, ...]]:
     """Return features as a table of numbers without a copy where possible, and their names."""
-    if columns is None and hasattr(X, "columns"):
-        columns = [str(name) for name in X.columns]
+    columns = column_names(X) if columns is None else columns
     features = np.asarray(X)
     if features.ndim != 2 or 0 in features.shape or features.dtype.kind not in "fiub":
         raise InvalidInput(f"features of shape {features.shape} and type {features.dtype}", "a table of numbers, m x d")

@@ -14,6 +14,7 @@ from askance.channels.alphabet import Label, as_labels
 from askance.channels.guarantee import Guarantee, proof_page
 from askance.entropy.bits import BitSource, GeneratorBits
 from askance.errors import AskanceWarning, InvalidInput
+from askance.frames import refuse_other_rows
 from askance.mechanisms.accounting.privacy_loss import PrivacyLoss
 from askance.mechanisms.budget import Budget, Number
 from askance.mechanisms.ledger import Ledger
@@ -319,6 +320,7 @@ class _Task:
         cls, X: Any, y: Any, epsilon: Number, delta: Number, mechanism: str, classes: Any, fit_intercept: bool,
         columns: Any, ids: Any, public_columns: Sequence[str], shape: Any,
     ) -> Self:  # fmt: skip
+        refuse_other_rows(X=X, y=y, ids=ids)
         budget = Budget.of(epsilon, delta)
         features, names = feature_table(X, columns)
         labels = (-1, 1) if classes is None else as_labels(classes, "classes")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from askance.channels.alphabet import Alphabet, Label, as_labels, listed
 from askance.errors import InvalidInput
+from askance.frames import named_rows
 
 _LARGEST = 1 << 53  # beyond it, two counts may be the same double
 ONE_BAG: tuple[Label, ...] = ("all",)
@@ -104,10 +105,9 @@ def count_labels(labels: Any, bags: Any, classes: Sequence[Any]) -> CountTable:
 
 def _unpacked(counts: Any) -> tuple[Any, tuple[Label, ...], tuple[Label, ...]]:
     """Return rows of numbers, and the names of classes and bags where the table has some."""
-    if hasattr(counts, "index") and hasattr(counts, "to_numpy"):  # a pandas frame or series
-        if not hasattr(counts, "columns"):
-            return counts.to_numpy(), tuple(counts.index.tolist()), ()
-        return counts.to_numpy(), tuple(counts.columns.tolist()), tuple(counts.index.tolist())
+    if (named := named_rows(counts)) is not None:
+        values, columns, rows = named
+        return (values, columns, rows) if values.ndim == 2 else (values, rows, ())  # one column: the classes of one bag
     if not isinstance(counts, Mapping):
         return counts, (), ()
     if not counts:

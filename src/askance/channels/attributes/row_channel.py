@@ -4,7 +4,7 @@ S(label', x' | label, x) = S_label(label' | label) product over j of S_j(x'_j | 
 once, so their levels add up to that of the record, exactly.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -21,6 +21,7 @@ from askance.channels.labels.finite import FiniteLaw
 from askance.channels.value import SPEC_VERSION
 from askance.entropy.bits import BitSource
 from askance.errors import InvalidInput
+from askance.frames import column_names, refuse_other_rows
 
 Record = tuple[NDArray[Any], NDArray[Any]]
 
@@ -132,6 +133,7 @@ class RowChannel(Channel):
         """Return the prepared parts of (features, labels)."""
         if not isinstance(record, tuple | list) or len(record) != 2:
             raise InvalidInput(f"a {type(record).__name__}", "the two parts of the records: (features, labels)")
+        refuse_other_rows(features=record[0], labels=record[1])
         features, labels = self._table(record[0]), np.asarray(record[1])
         if labels.ndim != 1 or len(labels) != len(features):
             raise InvalidInput(
@@ -156,11 +158,10 @@ class RowChannel(Channel):
 
     def _table(self, features: Any) -> Any:
         """Take columns by name, where they have names on both sides."""
-        named = list(features) if isinstance(features, Mapping) else getattr(features, "column_names", None)
-        named = getattr(features, "columns", None) if named is None else named
+        named = column_names(features)
         if named is None or self.columns is None:
             return features if hasattr(features, "__len__") else np.asarray(features)
-        absent = [name for name in self.columns if name not in list(named)]
+        absent = [name for name in self.columns if name not in named]
         if absent:
             raise InvalidInput(f"no column {', '.join(map(repr, absent))}", f"{', '.join(self.columns)}")
         return np.column_stack([np.asarray(features[name]) for name in self.columns])

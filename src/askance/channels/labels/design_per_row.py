@@ -28,6 +28,7 @@ from askance.channels.value import SPEC_VERSION
 from askance.entropy.bits import BitSource, GeneratorBits, system_bits
 from askance.entropy.draws import code_type
 from askance.errors import InvalidInput
+from askance.frames import like, refuse_other_rows
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -155,6 +156,7 @@ class DesignPerRow(QuestionChannel, HasUnknowns):
 
     def encode_reports(self, reports: Any, design: Any = None) -> Codes:
         """Turn reports and designs into row numbers of :attr:`matrix`."""
+        refuse_other_rows(reports=reports, design=design)
         column = as_column(reports, "report")
         which = self._encode_design(design, len(column))
         out = np.empty(len(column), dtype=code_type(int(self._offsets[-1])))
@@ -197,6 +199,7 @@ class DesignPerRow(QuestionChannel, HasUnknowns):
 
     def prepare(self, truth: Any, design: Any = None) -> Prepared:
         """Return the codes of true answers and of the designs of their rows; refuse what is none."""
+        refuse_other_rows(truth=truth, design=design)
         answers = Alphabet(self.classes, "answer").encode(truth)
         return Prepared((answers, self._encode_design(design, len(answers))))
 
@@ -244,13 +247,13 @@ class DesignPerRow(QuestionChannel, HasUnknowns):
         designs = {name: channel.design("classes") for name, channel in self.designs.items()}
         return {"choices": self.classes, "designs": designs}
 
-    def privatize(self, truth: Any, design: Any = None) -> NDArray[Any]:
+    def privatize(self, truth: Any, design: Any = None) -> Any:
         """Draw a report for each true answer under its row's design, with the operating system's entropy."""
-        return self.decode_reports(self.draw(self.prepare(truth, design).values, system_bits()))
+        return like(truth, self.decode_reports(self.draw(self.prepare(truth, design).values, system_bits())))
 
     def simulate(
         self, truth: Any, rng: np.random.Generator, design: Any = None, psi: Mapping[str, float] | None = None
-    ) -> NDArray[Any]:
+    ) -> Any:
         """Draw reports reproducibly, for planning and tests; never for real answers.
 
         Parameters
@@ -263,7 +266,7 @@ class DesignPerRow(QuestionChannel, HasUnknowns):
             The values of the designs' unknown numbers, if they have some.
         """
         bits, known = GeneratorBits(rng), self.with_values(self.checked_values(psi, every=True))
-        return self.decode_reports(known.draw(self.prepare(truth, design).values, bits))
+        return like(truth, self.decode_reports(known.draw(self.prepare(truth, design).values, bits)))
 
     def describe(self) -> str:
         parts = "; ".join(f"{name!r}: {channel.describe()}" for name, channel in self.designs.items())

@@ -24,6 +24,7 @@ from askance.channels.value import SPEC_VERSION
 from askance.entropy.bits import BitSource, GeneratorBits, system_bits
 from askance.entropy.thresholds import RESOLUTION, exact_epsilon
 from askance.errors import InvalidInput
+from askance.frames import like
 
 _MOST_OUTCOMES = 100_000  # of all waves: more are not looked at one by one
 _IMPOSSIBLE = -1e200  # in place of the logarithm of 0, which cannot be multiplied by 0
@@ -146,16 +147,16 @@ class Memoised(FiniteLaw):
         """Draw both reproducibly, for planning and tests; never for real answers."""
         return self._waves(truth, waves, GeneratorBits(rng))
 
-    def respond(self, permanent: Any) -> NDArray[Any]:
+    def respond(self, permanent: Any) -> Any:
         """Draw the reports of one more wave about the permanent responses that were kept."""
-        reports: NDArray[Any] = self.instantaneous.privatize(permanent)
-        return reports
+        return self.instantaneous.privatize(permanent)
 
     def _waves(self, truth: Any, waves: int, bits: BitSource) -> Waves:
         _check_waves(waves)
         kept = self.permanent.draw(self.permanent.prepare(truth).values, bits)
         reports = [self.instantaneous.decode_reports(self.instantaneous.draw(kept, bits)) for _ in range(waves)]
-        return Waves(self.permanent.decode_reports(kept), np.column_stack(reports))
+        permanent = like(truth, self.permanent.decode_reports(kept))
+        return Waves(permanent, like(truth, np.column_stack(reports)))
 
     # -- several waves: privacy ----------------------------------------------------------------------
 

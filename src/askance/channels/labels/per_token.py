@@ -23,6 +23,7 @@ from askance.channels.question_channel import QuestionChannel
 from askance.channels.sequences import Sequences
 from askance.entropy.bits import BitSource, GeneratorBits, system_bits
 from askance.errors import InvalidInput
+from askance.frames import like, refuse_other_rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -100,6 +101,7 @@ class PerToken(QuestionChannel):
 
     def prepare(self, truth: Any, design: Any = None) -> Prepared:
         """Return the codes of true labels; refuse what is none."""
+        refuse_other_rows(truth=truth, design=design)
         rows = Sequences.of(truth, "labels")
         if self.needs_design:
             return Prepared(rows.with_flat(self.device.prepare(rows.flat, self._of_tokens(rows, design)).values))
@@ -116,19 +118,20 @@ class PerToken(QuestionChannel):
         shown[:] = codes.with_flat(self.device.decode_reports(codes.flat)).lists()
         return shown
 
-    def privatize(self, truth: Any, design: Any = None) -> NDArray[np.object_]:
+    def privatize(self, truth: Any, design: Any = None) -> Any:
         """Draw reports for the labels of each sentence, with the operating system's entropy. There is no seed."""
-        return self.decode_reports(self.draw(self.prepare(truth, design).values, system_bits()))
+        return like(truth, self.decode_reports(self.draw(self.prepare(truth, design).values, system_bits())))
 
-    def simulate(self, truth: Any, rng: np.random.Generator, design: Any = None) -> NDArray[np.object_]:
+    def simulate(self, truth: Any, rng: np.random.Generator, design: Any = None) -> Any:
         """Draw reports reproducibly, for planning and tests; never for real labels."""
         bits = GeneratorBits(rng)
-        return self.decode_reports(self.draw(self.prepare(truth, design).values, bits))
+        return like(truth, self.decode_reports(self.draw(self.prepare(truth, design).values, bits)))
 
     # -- the learner's side --------------------------------------------------------------------------
 
     def encode_reports(self, reports: Any, design: Any = None) -> Sequences:
         """Turn lists of reports (and the design of each sentence) into codes of the device's reports."""
+        refuse_other_rows(reports=reports, design=design)
         rows = Sequences.of(reports, "reports")
         if self.needs_design:
             return rows.with_flat(self.device.encode_reports(rows.flat, self._of_tokens(rows, design)))

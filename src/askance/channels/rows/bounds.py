@@ -13,6 +13,7 @@ from askance.arrays import Floats
 from askance.channels.given_numbers import shown
 from askance.channels.rows.vectors import as_matrix
 from askance.errors import InvalidInput
+from askance.frames import column_names
 
 
 @dataclass(frozen=True)
@@ -93,14 +94,6 @@ def columns_of(table: Any, names: Sequence[str]) -> list[Any]:
         )
     columns = [table[name] for name in names]
     return [column.to_numpy() if isinstance(column, pa.ChunkedArray) else column for column in columns]
-
-
-def column_names(table: Any) -> list[Any] | None:
-    """The names of a table's columns; None if it is an array."""
-    if isinstance(table, Mapping):
-        return list(table)
-    named = getattr(table, "column_names", getattr(table, "columns", None))  # Arrow, or pandas and polars
-    return None if named is None else list(named)
 
 
 def _pair(name: Any, bounds: Any) -> tuple[float, float]:

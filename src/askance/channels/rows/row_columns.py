@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from askance.arrays import Floats
-from askance.channels.rows.bounds import Bounds, column_names, columns_of
+from askance.channels.rows.bounds import Bounds, columns_of
 from askance.errors import InvalidInput
+from askance.frames import column_names
 
 _MOST_CATEGORIES = 1000
 _WANTED = 'two numbers: lower and upper, or categories, such as ["north", "south"]'

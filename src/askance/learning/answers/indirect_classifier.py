@@ -18,6 +18,7 @@ from askance.engines.base import Engine
 from askance.engines.local.engine import LocalEngine
 from askance.engines.sources import ArraySource, RecordSource
 from askance.errors import AskanceWarning, InvalidInput
+from askance.frames import refuse_other_rows
 from askance.learning.answers.compliance import NOT_TESTED, DesignTest, design_lines
 from askance.learning.answers.replicate_weights import (
     ReplicateMethod,
@@ -202,6 +203,8 @@ class IndirectClassifier(ReleaseRegression, LikelihoodResults, LinearClassifier)
             How they were made; "fay" with ``rho``, "jkn" with ``rscales`` (n_h - 1) / n_h.
         """
         self._check_parameters()
+        sampled = {"strata": strata, "cluster": cluster, "fpc": fpc, "replicate_weights": replicate_weights}
+        refuse_other_rows(X=X, y=y, sample_weight=sample_weight, design=design, **sampled)
         if self.base_estimator is not None:
             if any(value is not None for value in (strata, cluster, fpc, replicate_weights)):
                 raise InvalidInput("strata, clusters or fpc with a base_estimator", "base_estimator=None")
@@ -407,11 +410,13 @@ class IndirectClassifier(ReleaseRegression, LikelihoodResults, LinearClassifier)
         With ``of="truth"``, y are true labels, and the accuracy is measured on them.
         """
         if asks_for_truth(of):
+            refuse_other_rows(X=X, y=y, sample_weight=sample_weight)
             return accuracy_on_truth(self.predict(X), y, self.classes_, sample_weight)
         return self.score_estimate(X, y, sample_weight, design).value
 
     def score_estimate(self, X: Any, y: Any, sample_weight: Any = None, design: Any = None) -> Estimate:
         """Return what :meth:`score` estimates from reports, with its standard error and interval."""
+        refuse_other_rows(X=X, y=y, sample_weight=sample_weight, design=design)
         chosen, channel = self._chosen(X), self.channel_at_estimate_
         # An estimated channel is off by an error of its own: what it lets be reported is not known so well.
         sureness = self.predict_proba(X).max(axis=1) if channel is self.channel_ else None

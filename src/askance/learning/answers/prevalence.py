@@ -14,6 +14,7 @@ from askance.engines.base import Engine, running
 from askance.engines.local.engine import LocalEngine
 from askance.engines.sources import ArraySource
 from askance.errors import AskanceWarning, InvalidInput, NotAvailable, Unidentifiable
+from askance.frames import refuse_other_rows
 from askance.learning.answers.compliance import NOT_TESTED, DesignTest, design_lines
 from askance.learning.answers.indirect_classifier import as_channel
 from askance.learning.answers.replicate_weights import (
@@ -116,6 +117,8 @@ class Prevalence(Estimator):
         channel = as_channel(self.channel)
         if channel is None:
             raise InvalidInput("no channel", "how the answers were hidden, such as Prevalence(Warner(0.8))")
+        sampled = {"strata": strata, "cluster": cluster, "fpc": fpc, "replicate_weights": replicate_weights}
+        refuse_other_rows(reports=reports, sample_weight=sample_weight, design=design, **sampled)
         codes = channel.encode_reports(reports, design)
         rows = np.empty((len(codes), 0))
         weights = checked_weights(sample_weight, rows)

@@ -10,6 +10,7 @@ from sklearn.utils.validation import validate_data
 from askance.arrays import Floats
 from askance.channels.guarantee import Guarantee
 from askance.errors import AskanceWarning, InvalidInput
+from askance.frames import refuse_other_rows
 from askance.learning.bags.bags import Bags, read_bags
 from askance.learning.bags.released_bags import bag_data
 from askance.learning.face.classes import class_array
@@ -78,6 +79,7 @@ class BagEstimator(Estimator):
 
     def _fit(self, X: Any, bags: Any, proportions: Any, noise: Any) -> Self:
         self._check_parameters()
+        refuse_other_rows(X=X, bags=bags)
         given = bag_data(X, bags, proportions, noise)
         rows = self._checked_rows(given.features, reset=True)
         classes = given.classes if self.classes is None else self.classes

@@ -9,6 +9,7 @@ import numpy as np
 from askance.arrays import Floats, Integers
 from askance.channels.alphabet import Label, as_labels, listed
 from askance.errors import InvalidInput, Unidentifiable
+from askance.frames import named_rows
 from askance.solvers.simplex import project_to_simplex, whole_counts
 
 _ROUNDED = 0.011  # proportions are often printed with two digits: so far from one may their sum be
@@ -177,9 +178,9 @@ def _missing(name: Any) -> bool:
 def _by_bag(table: Any, names: tuple[Any, ...], what: str) -> tuple[Floats, tuple[Label, ...]]:
     """Return one entry for each bag, in the order of their names; and the classes, where the table names them."""
     columns: tuple[Label, ...] = ()
-    if hasattr(table, "index") and hasattr(table, "to_numpy"):  # a pandas frame or series
-        columns = tuple(table.columns.tolist()) if hasattr(table, "columns") else ()
-        table = dict(zip(table.index.tolist(), table.to_numpy(), strict=True))
+    if (named := named_rows(table)) is not None:
+        table, columns, rows = named
+        table = dict(zip(rows, table, strict=True)) if rows else table
     if isinstance(table, Mapping):
         strangers = [name for name in table if name not in set(names)]
         absent = [name for name in names if name not in table]

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from askance.arrays import Floats
 from askance.errors import InvalidInput, NotAvailable
+from askance.frames import refuse_other_rows
 from askance.learning.bags.bag_diagnosis import BagDiagnosis, diagnose_bags
 from askance.learning.bags.bag_estimator import BagEstimator
 from askance.learning.bags.bag_fit import bag_fit, bag_fit_figure
@@ -308,6 +309,7 @@ class ProportionClassifier(BagEstimator, LinearClassifier):
         Proportions do not tell which rows are right, so that there is no accuracy without labels: it is refused.
         ``log_likelihood_`` says how likely a model makes what is known of the bags, and may be compared between models.
         """
+        refuse_other_rows(X=X, y=y, sample_weight=sample_weight)
         wants_truth, predicted = asks_for_truth(of), self.predict(X)
         if not wants_truth:
             raise refuse_score_of_reports(

@@ -11,6 +11,7 @@ from askance.arrays import Floats
 from askance.channels.alphabet import Label, listed
 from askance.channels.guarantee import Guarantee
 from askance.errors import InvalidInput
+from askance.frames import named_rows
 from askance.releases.counts_release import CountsRelease
 from askance.tables.count_tables import CountTable, read_counts
 
@@ -109,7 +110,8 @@ def read_margins(
 def _table(counts: Any, names: Sequence[Any] | None, what: str) -> CountTable:
     """Read a table of whole numbers, in which a unit may be empty."""
     try:
-        numbers = np.asarray(counts.to_numpy() if hasattr(counts, "to_numpy") else counts, dtype=float)
+        named = named_rows(counts)
+        numbers = np.asarray(counts if named is None else named[0], dtype=float)
     except (TypeError, ValueError):
         numbers = np.empty(0)  # a mapping, or something that the reader refuses
     if numbers.ndim == 2 and np.isfinite(numbers).all() and (numbers != np.floor(numbers)).any():
@@ -142,6 +144,12 @@ def _same_units(rows: CountTable, columns: CountTable) -> NDArray[np.int64]:
     place = {name: number for number, name in enumerate(columns.bags)}
     numbered = [tuple(range(len(rows.bags)))]
     if rows.bags in numbered or columns.bags in numbered:  # one of them has no names: they are in order
+        if rows.bags != columns.bags and {*rows.bags} == {*columns.bags}:
+            raise InvalidInput(
+                "units that are numbered in order in one table and in another order in the other",
+                "the same units, with the same names, in both tables",
+                "Give both tables the names of their units, or bring both into one order and number them anew.",
+            )
         return np.arange(len(rows.bags))
     if lost := [name for name in rows.bags if name not in place]:
         raise InvalidInput(

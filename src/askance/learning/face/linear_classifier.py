@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from askance.arrays import Floats, Integers
 from askance.errors import InvalidInput, NotAvailable
+from askance.frames import library_of, refuse_other_rows, table_like
 from askance.learning.face.estimator import Estimator
 from askance.learning.face.ordinary_scorers import notice_ordinary_scorer
 from askance.learning.face.plain_sklearn import plain_classifier
@@ -106,18 +107,21 @@ class LinearClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         -------
         data frame
             Of the second of two classes, with a row for each row or group; of more, with a row for each class too.
+            pandas' unless X is a table of polars or Arrow: then it is one of these.
         """
-        law, labels, index = self._softmax_law(), self.classes_.tolist(), getattr(X, "index", None)
+        refuse_other_rows(X=X, by=by, sample_weight=sample_weight)
+        law, labels = self._softmax_law(), self.classes_.tolist()
         rows = self._rows(without_group(X, by, getattr(self, "feature_names_in_", None)))
         weight = checked_weights(sample_weight, rows)
         weight = np.ones(len(rows)) if weight is None else weight
         if by is None:
-            names = range(len(rows)) if index is None else index
-            return probability_frame(names, labels, *law.probabilities(rows), law, level)
+            names = X.index if library_of(X) == "pandas" else range(len(rows))
+            return table_like(X, probability_frame(names, labels, *law.probabilities(rows), law, level))
         groups = checked_groups(X, by, weight)
         found = [law.shares(rows[places], weight[places]) for _, places in groups]
         shares, errors = (np.reshape([pair[part] for pair in found], (len(groups), len(labels))) for part in (0, 1))
-        return probability_frame([name for name, _ in groups], labels, shares, errors, law, level)
+        found = probability_frame([name for name, _ in groups], labels, shares, errors, law, level)
+        return table_like(X, found, rows=by if isinstance(by, str) else "group")
 
     def marginal_effects(self, X: Any, level: float = 0.95, *, sample_weight: Any = None) -> Summary:
         """Return how much the probability of a class changes with each feature, on average over rows.
@@ -125,6 +129,7 @@ class LinearClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         By the derivative for a number, by the change from 0 to 1 for a feature of zeros and ones. A feature that
         stands in several columns, such as ``age`` and ``age ** 2``, is not moved as a whole.
         """
+        refuse_other_rows(X=X, sample_weight=sample_weight)
         law, labels = self._softmax_law(), self.classes_.tolist()
         rows = self._rows(X)
         weight = checked_weights(sample_weight, rows)

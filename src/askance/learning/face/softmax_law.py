@@ -13,6 +13,7 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 from askance.arrays import Floats
 from askance.channels.alphabet import listed
 from askance.errors import InvalidInput, NotAvailable
+from askance.frames import column_names, some_columns
 from askance.reports.hypothesis_test import HypothesisTest
 from askance.solvers.softmax import posterior
 
@@ -214,12 +215,13 @@ def without_group(X: Any, by: Any, features: Any) -> Any:
     """Return the features without a column that only names groups."""
     if not isinstance(by, str):
         return X
-    if not hasattr(X, "columns"):
+    names = column_names(X)
+    if names is None:
         raise InvalidInput(f"by={by!r} and rows without names of columns", "a data frame, or by=an array of groups")
-    if by not in list(X.columns):
-        raise InvalidInput(f"by={by!r}", f"a column of X: {listed(tuple(map(str, X.columns)))}")
+    if by not in names:
+        raise InvalidInput(f"by={by!r}", f"a column of X: {listed(tuple(map(str, names)))}")
     is_feature = features is None or by in list(features)
-    return X if is_feature else X[[name for name in X.columns if name != by]]
+    return X if is_feature else some_columns(X, [name for name in names if name != by])
 
 
 def probability_frame(

@@ -16,6 +16,7 @@ from askance.engines.base import Engine
 from askance.engines.local.engine import LocalEngine
 from askance.engines.sources import ArraySource
 from askance.errors import AskanceWarning, InvalidInput, NotAvailable
+from askance.frames import refuse_other_rows
 from askance.learning.face.classes import class_array
 from askance.learning.face.linear_parameters import parameter_names
 from askance.learning.face.release_records import records_of, refuse_other_channel
@@ -132,6 +133,7 @@ class IndirectModel(ReleaseRegression):
             For States.
         """
         self._check_parameters()
+        refuse_other_rows(X=X, y=y, design=design, sample_weight=sample_weight)
         family = self._family()
         if self.channel is None:
             raise InvalidInput("channel=None", "a channel", "For true labels say Identity(classes).")
@@ -375,6 +377,7 @@ class IndirectModel(ReleaseRegression):
         For sequences it is the accuracy of tokens. With ``of="truth"``, y are true labels, and it is measured on them.
         """
         truth = asks_for_truth(of)
+        refuse_other_rows(X=X, y=y, design=design)
         check_is_fitted(self, "parameters_")
         chain = isinstance(self._family(), Chain)
         chosen = self._path(X)[0] if chain else self._probabilities(X).argmax(axis=1)

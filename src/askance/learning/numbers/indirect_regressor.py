@@ -13,6 +13,7 @@ from askance.engines.base import Engine
 from askance.engines.local.engine import LocalEngine
 from askance.engines.sources import ArraySource
 from askance.errors import AskanceWarning, InvalidInput
+from askance.frames import refuse_other_rows
 from askance.learning.face.figures import intervals_figure
 from askance.learning.face.hidden_truth import Estimate, in_words
 from askance.learning.face.release_records import refuse_other_channel
@@ -140,6 +141,7 @@ class IndirectRegressor(RegressorMixin, ReleaseRegression):  # type: ignore[misc
 
     def _report_set(self, channel: Any, X: Any, y: Any, sample_weight: Any = None, reset: bool = True) -> ReportSet:
         """Check reports; ``reset`` is scikit-learn's: learn the names of features, or compare them."""
+        refuse_other_rows(X=X, y=y, sample_weight=sample_weight)
         if hides_rows(channel):
             if y is not None:
                 raise InvalidInput(
@@ -294,6 +296,7 @@ class IndirectRegressor(RegressorMixin, ReleaseRegression):  # type: ignore[misc
         """
         check_is_fitted(self, "coef_")
         if asks_for_truth(of) or self.channel_ is None:
+            refuse_other_rows(X=X, y=y, sample_weight=sample_weight)
             return float(super().score(X, y, sample_weight))
         return self.score_estimate(X, y, sample_weight).value
 

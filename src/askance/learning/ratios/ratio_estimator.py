@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from askance.arrays import Floats
 from askance.channels.alphabet import listed
 from askance.errors import InvalidInput
+from askance.frames import library_of, refuse_other_rows, table_like
 from askance.learning.bags.bag_diagnosis import BagDiagnosis, diagnose_bags
 from askance.learning.bags.bag_estimator import BagEstimator
 from askance.learning.bags.bags import Bags, read_bags
@@ -210,14 +211,15 @@ class RatioEstimator(BagEstimator):
         Returns
         -------
         array, K, or groups x K in the order of the groups' sorted names
-            For a frame X and several groups a frame, with the groups for its index and the classes for its columns.
+            For a frame X and several groups a frame of the same library, with the groups for its index (or its first
+            column, if the library has no index) and the classes for its columns.
         """
         check_is_fitted(self, "model_")
         several = self._groups(X, groups)
         found = np.array([self._believed(group.rows).ratios for group in several])
         if groups is None:
             return found[0]
-        return ratio_frame(several, self.classes_.tolist(), found) if hasattr(X, "columns") else found
+        return table_like(X, ratio_frame(several, self.classes_.tolist(), found)) if library_of(X) else found
 
     def predict_interval(self, X: Any, groups: Any = None, level: float | None = None) -> Any:
         """Return intervals for the ratios, each of which holds its class's share with probability ``level``.
@@ -236,8 +238,8 @@ class RatioEstimator(BagEstimator):
             groups and classes, for its index.
         """
         found = self.estimate_groups(X, groups, level)
-        if hasattr(X, "columns"):
-            return interval_frame(found, self.classes_.tolist())
+        if library_of(X):
+            return table_like(X, interval_frame(found, self.classes_.tolist()))
         ends = np.array([group.interval for group in found])
         return ends[0] if groups is None else ends
 
@@ -371,6 +373,7 @@ class RatioEstimator(BagEstimator):
         return checked_size(super()._checked_rows(X, reset))
 
     def _groups(self, X: Any, groups: Any) -> list[Group]:
+        refuse_other_rows(X=X, groups=groups)
         return split_groups(self._checked_rows(X), groups)
 
     def _believed(self, rows: Floats) -> RatioEstimate:

@@ -11,6 +11,7 @@ from askance.arrays import Floats, Integers
 from askance.channels.base import LabelChannel
 from askance.channels.labels.finite import Identity
 from askance.errors import InvalidInput
+from askance.frames import refuse_other_rows
 from askance.learning.face.hidden_truth import Estimate
 from askance.learning.face.linear_classifier import LinearClassifier
 from askance.learning.face.random_state import random_generator
@@ -104,6 +105,7 @@ class RecordClassifier(LinearClassifier):
         features : "reports" or "clean", optional
             What X is. "clean": true features, classified by ``predict``. Unless given, X is of the same kind as y.
         """
+        refuse_other_rows(X=X, y=y, sample_weight=sample_weight)
         if not asks_for_truth(of):
             return self.score_estimate(X, y, sample_weight, features=features or "reports").value
         chosen, _ = self._predicted(X, features or "clean")
@@ -113,6 +115,7 @@ class RecordClassifier(LinearClassifier):
         self, X: Any, y: Any, sample_weight: Any = None, *, features: Literal["reports", "clean"] = "reports"
     ) -> Estimate:
         """Return what :meth:`score` estimates from label reports, with its standard error and interval."""
+        refuse_other_rows(X=X, y=y, sample_weight=sample_weight)
         chosen, chance = self._predicted(X, features)
         codes = self.label_channel_.encode_reports(column_or_1d(y))
         return accuracy_from_reports(chosen, chance.max(axis=1), codes, self.label_channel_, sample_weight)
@@ -128,6 +131,7 @@ class RecordClassifier(LinearClassifier):
 
     def score_reports(self, X: Any, y: Any) -> float:
         """Return the mean spread log-likelihood of label reports given feature reports: for comparing models."""
+        refuse_other_rows(X=X, y=y)
         chance = self.predict_proba_reports(X)
         likelihood = self.label_channel_.matrix[self.label_channel_.encode_reports(column_or_1d(y))]
         # A report that a model rules out counts as one of probability 1e-300, and not as minus infinity.

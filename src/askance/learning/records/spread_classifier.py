@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from askance.channels.attributes.row_channel import RowChannel
 from askance.engines.base import Engine, running
 from askance.errors import AskanceWarning, InvalidInput, NotAvailable
+from askance.frames import refuse_other_rows
 from askance.learning.face.base_learner import learner_name
 from askance.learning.face.classes import class_array
 from askance.learning.face.engine_choice import refuse_engine
@@ -170,6 +171,7 @@ class SpreadClassifier(RecordClassifier):
             What each record stands for; only proportions matter. Standard errors are those of a sample with these
             weights.
         """
+        refuse_other_rows(X=X, y=y, sample_weight=sample_weight)
         problem = checked_problem(self, self._generator())
         if y is None:
             validate_data(self, X, y)  # raises scikit-learn's own message

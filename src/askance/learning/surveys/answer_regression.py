@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from askance.arrays import Floats, Integers
 from askance.engines.base import Engine
 from askance.errors import AskanceWarning, InvalidInput
+from askance.frames import refuse_other_rows
 from askance.learning.face.classes import class_array
 from askance.learning.face.engine_choice import refuse_engine
 from askance.learning.face.figures import intervals_figure
@@ -133,6 +134,8 @@ class AnswerRegression(SurveyEstimator):
         """
         if self.channel is None:
             raise InvalidInput("no channel", "how the answers were hidden, such as AnswerRegression(Warner(0.8))")
+        sampled = {"sample_weight": sample_weight, "strata": strata, "cluster": cluster}
+        refuse_other_rows(X=X, y=y, groups=groups, design=design, **sampled)
         designs = None if design is None else {"y": design}
         (answer,) = hidden_answers({"y": self.channel}, {"y": y}, None, designs)
         sample = SurveySample.of(len(answer.codes[0]), strata, cluster)

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from askance.arrays import Floats
 from askance.engines.base import Engine
 from askance.errors import AskanceWarning, InvalidInput, Unidentifiable
+from askance.frames import refuse_other_rows
 from askance.learning.face.classes import class_array
 from askance.learning.face.engine_choice import refuse_engine
 from askance.learning.face.figures import intervals_figure
@@ -151,6 +152,8 @@ class HiddenPredictor(SurveyEstimator):
             The stratum and the primary sampling unit of each person: standard errors are then linearised, with CR2 and
             Bell and McCaffrey's degrees of freedom for clusters.
         """
+        sampled = {"sample_weight": sample_weight, "strata": strata, "cluster": cluster}
+        refuse_other_rows(X=X, y=y, reports=reports, design=design, **sampled)
         if reports is None:
             raise InvalidInput("no reports", "reports= a data frame or mapping with a column for each channel")
         answers = hidden_answers(self.channels, reports, self.same, design)

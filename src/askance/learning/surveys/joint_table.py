@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from askance.arrays import Floats
 from askance.engines.base import Engine
 from askance.errors import AskanceWarning, InvalidInput, Unidentifiable
+from askance.frames import refuse_other_rows
 from askance.learning.face.engine_choice import refuse_engine
 from askance.learning.face.figures import shares_figure
 from askance.learning.face.interval_table import with_intervals
@@ -112,6 +113,8 @@ class JointTable(SurveyEstimator):
             The stratum and the primary sampling unit of each person: standard errors are then linearised, with CR2 and
             Bell and McCaffrey's degrees of freedom for clusters.
         """
+        sampled = {"sample_weight": sample_weight, "strata": strata, "cluster": cluster}
+        refuse_other_rows(reports=reports, design=design, **sampled)
         answers = hidden_answers(self.channels, reports, self.same, design)
         return self._fit_answers(answers, sample_weight, SurveySample.of(len(answers[0].codes[0]), strata, cluster))
 

@@ -14,6 +14,7 @@ from askance.arrays import Floats
 from askance.channels.guarantee import Guarantee
 from askance.engines.base import Engine
 from askance.errors import AskanceWarning, InvalidInput, NotAvailable
+from askance.frames import refuse_other_rows
 from askance.learning.face.classes import class_array
 from askance.learning.face.engine_choice import refuse_engine
 from askance.learning.face.figures import intervals_figure, shares_figure
@@ -145,6 +146,8 @@ class ListExperiment(SurveyEstimator):
             The stratum and the primary sampling unit of each person: standard errors are then linearised, with CR2 and
             Bell and McCaffrey's degrees of freedom for clusters.
         """
+        sampled = {"sample_weight": sample_weight, "strata": strata, "cluster": cluster}
+        refuse_other_rows(X=X, counts=counts, treatment=treatment, direct=direct, **sampled)
         data = ListCounts.of(counts, treatment, self.items, direct, sample_weight, strata, cluster)
         return self._fit_counts(X, data, sample_weight)
 

@@ -15,6 +15,7 @@ from askance.channels.guarantee import Guarantee
 from askance.engines.base import Engine, running
 from askance.engines.local.engine import LocalEngine
 from askance.errors import AskanceWarning, InvalidInput, NotAvailable
+from askance.frames import refuse_other_rows
 from askance.learning.face.classes import class_array
 from askance.learning.face.figures import intervals_figure
 from askance.learning.face.linear_classifier import LinearClassifier
@@ -141,6 +142,7 @@ class MeanOperatorClassifier(LinearClassifier):
             return self._fit(X, release, None, where)
 
     def _fit(self, X: Any, y: Any, classes: Any, engine: Engine) -> Self:
+        refuse_other_rows(X=X, y=y)
         loss, ridge = self._checked_parameters()
         if y is None:
             validate_data(self, X, y)  # raises scikit-learn's own message
@@ -238,6 +240,7 @@ class MeanOperatorClassifier(LinearClassifier):
         A total of labels does not tell which rows are right, so that there is no accuracy without them: it is refused.
         :meth:`risk` estimates the loss from a mean operator of the rows in question.
         """
+        refuse_other_rows(X=X, y=y, sample_weight=sample_weight)
         wants_truth, predicted = asks_for_truth(of), self.predict(X)
         if not wants_truth:
             raise refuse_score_of_reports(
@@ -272,6 +275,7 @@ class MeanOperatorClassifier(LinearClassifier):
         >>> bool(abs(model.risk(X[2_000:], release) - clean) < 0.1)
         True
         """
+        refuse_other_rows(X=X, y=y)
         scores = self.decision_function(X)
         operator = self._operator(self._rows(X), y, classes)
         if list(operator.classes) != self.classes_.tolist():

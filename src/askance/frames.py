@@ -1,0 +1,208 @@
+"""Columns and tables of pandas, polars and Arrow: what came as one goes back as one, and its rows stay the same rows.
+
+Three libraries, and one place that knows them. pandas and Arrow are here anyway; polars is looked for only where it has
+been loaded, since nothing of it can arrive before.
+"""
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from askance.errors import InvalidInput
+
+Library = Literal["pandas", "polars", "arrow"]
+
+
+def library_of(values: Any) -> Library | None:
+    """Say whose column or table this is; None for arrays, lists and everything else.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> library_of(pd.Series([1, 2])), library_of([1, 2])
+    ('pandas', None)
+    """
+    if isinstance(values, np.ndarray | list | tuple | Mapping | str):
+        return None
+    if isinstance(values, pa.Array | pa.ChunkedArray | pa.Table | pa.RecordBatch):
+        return "arrow"
+    for name in ("pandas", "polars"):
+        loaded: Any = sys.modules.get(name)
+        if loaded is not None and isinstance(values, loaded.Series | loaded.DataFrame):
+            return name
+    return None
+
+
+def column_names(table: Any) -> list[Any] | None:
+    """Return the names of the columns of a table, or of a mapping of columns; None for anything else."""
+    if isinstance(table, Mapping):
+        return list(table)
+    if isinstance(table, pa.Table | pa.RecordBatch):
+        return list(table.schema.names)
+    named = getattr(table, "columns", None)
+    return None if named is None else list(named)
+
+
+def some_columns(table: Any, names: Sequence[Any]) -> Any:
+    """Return a table with some of its columns."""
+    return table.select(names) if library_of(table) == "arrow" else table[list(names)]
+
+
+def named_rows(table: Any) -> tuple[NDArray[Any], tuple[Any, ...], tuple[Any, ...]] | None:
+    """Return a table of numbers with the names of its columns and of its rows; None for what is no frame.
+
+    Rows are named by an index, or by the one column of text. An index that merely counts is no name, if there is such
+    a column. A column of pandas has the names of its rows only.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> values, columns, rows = named_rows(pa.table({"unit": ["Ayr", "Bute"], "no": [5, 7], "yes": [2, 1]}))
+    >>> values.tolist(), columns, rows
+    ([[5, 2], [7, 1]], ('no', 'yes'), ('Ayr', 'Bute'))
+    """
+    library, names = library_of(table), column_names(table)
+    if library is None or (names is None and library != "pandas"):
+        return None
+    if names is None:
+        return table.to_numpy(), (), tuple(table.index.tolist())
+    places = range(len(names))  # pandas may have two columns of the same name
+    columns = [np.asarray(table.iloc[:, at] if library == "pandas" else table[names[at]]) for at in places]
+    texts = [place for place, values in enumerate(columns) if _is_text(values)]
+    by_column = len(texts) == 1 and (library != "pandas" or _counts(table.index))
+    rows = tuple(table.index.tolist()) if library == "pandas" else ()
+    if by_column:
+        rows = tuple(columns.pop(texts[0]).tolist())
+        del names[texts[0]]
+    values = np.column_stack(columns) if columns else np.empty((len(rows), 0))
+    return values, tuple(names), rows
+
+
+def _is_text(values: NDArray[Any]) -> bool:
+    return values.dtype.kind in "OTU" and bool(len(values)) and all(isinstance(value, str) for value in values.tolist())
+
+
+# -- what came as a frame goes back as one ---------------------------------------------------------------
+
+
+def like(given: Any, values: Any) -> Any:
+    """Return an array as a column or table of the library that something was given as, with its index and names.
+
+    A table has the names of the columns that were given, if there are as many. Arrays stay arrays, as do labels of
+    several kinds, if the library has no column for them. A pair is done part by part.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> like(pd.Series([1, 0], index=["Ann", "Bob"], name="smokes"), np.array(["no", "yes"])).to_dict()
+    {'Ann': 'no', 'Bob': 'yes'}
+    >>> like([1, 0], np.array(["no", "yes"])).tolist()
+    ['no', 'yes']
+    """
+    if isinstance(values, tuple):
+        return tuple(like(part, value) for part, value in zip(given, values, strict=True))
+    library = library_of(given)
+    if library is None:
+        return values
+    columns, index = column_names(given), getattr(given, "index", None)
+    if values.ndim == 1:
+        name = getattr(given, "name", None) if columns is None else columns[0] if len(columns) == 1 else None
+        try:
+            column = _column(library, values, name, index)
+        except (TypeError, pa.ArrowException):  # text and numbers in one column, which only pandas has
+            return values
+        return column if library != "arrow" or isinstance(given, pa.Array) else pa.chunked_array([column])
+    names = columns or ()
+    if len(names) != values.shape[1]:
+        names = [f"report_{place + 1}" for place in range(values.shape[1])]
+    return _table(library, names, values.T, index)
+
+
+def table_like(given: Any, frame: Any, rows: str | None = None) -> Any:
+    """Return a pandas frame as a table of the library that something was given as; as it is, if that is none.
+
+    polars and Arrow have no index: where its entries say something they become columns, by its names, or ``rows`` for
+    one that has none.
+    """
+    library = library_of(given)
+    if library in (None, "pandas"):
+        return frame
+    if frame.index.nlevels > 1 or rows is not None or frame.index.name is not None:
+        frame = frame.rename_axis([name or rows or "row" for name in frame.index.names]).reset_index()
+    return _table(library, list(map(str, frame.columns)), [frame[name].to_numpy() for name in frame.columns])
+
+
+def _column(library: Library, values: NDArray[Any], name: Any = None, index: Any = None) -> Any:
+    # Lists of reports, one for each sentence, are no array to polars and Arrow.
+    plain = values.tolist() if values.dtype == object else values
+    if library == "pandas":
+        return sys.modules["pandas"].Series(plain, index=index, name=name)
+    if library == "polars":
+        return sys.modules["polars"].Series(name, plain)
+    return pa.array(plain)
+
+
+def _table(library: Library, names: Sequence[Any], columns: Iterable[NDArray[Any]], index: Any = None) -> Any:
+    if library == "pandas":
+        return sys.modules["pandas"].DataFrame(np.column_stack([*columns]), index=index, columns=names)
+    found = [_column(library, np.ascontiguousarray(values), name) for name, values in zip(names, columns, strict=True)]
+    return sys.modules["polars"].DataFrame(found) if library == "polars" else pa.table(found, names=list(names))
+
+
+# -- rows stay the same rows -----------------------------------------------------------------------------
+
+
+def refuse_other_rows(**given: Any) -> None:
+    """Refuse columns and tables of pandas whose indexes say that they do not go together row by row.
+
+    Rows are taken in their order. An index that merely counts them says nothing of them, and goes with any other,
+    unless that one has the same numbers in another order.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X, reports = pd.Series([1, 2], index=["a", "b"]), pd.Series([1, 2], index=["b", "a"])
+    >>> try:
+    ...     refuse_other_rows(X=X, reports=reports)
+    ... except InvalidInput as error:
+    ...     print(str(error).split(";")[0])
+    the indexes of X and reports have the same entries in another order (row 0 is 'a' and 'b')
+    """
+    found = list(_indexed(given))
+    for name, index in found[1:]:
+        first_name, first = found[0]
+        if len(first) != len(index) or first.equals(index):
+            continue  # other lengths are refused by whoever needs a value for every row, in words of its own
+        entries, others = first.tolist(), index.tolist()
+        same = {*entries} == {*others}
+        if not same and (_counts(first) or _counts(index)):
+            continue
+        pairs = enumerate(zip(entries, others, strict=True))
+        row = next((place for place, (one, other) in pairs if one != other), None)
+        if row is None:  # the same labels, of another type
+            continue
+        said = "have the same entries in another order" if same else "name other rows"
+        raise InvalidInput(
+            f"the indexes of {first_name} and {name} {said} (row {row} is {entries[row]!r} and {others[row]!r})",
+            "rows that go together, one by one",
+            f"To match them by index, pass {name}.loc[{first_name}.index]; if they go together in the order that they "
+            f"are in, pass {name}.to_numpy().",
+        )
+
+
+def _indexed(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The indexes of all that is pandas', also inside a mapping of columns."""
+    for name, value in given.items():
+        if isinstance(value, Mapping):
+            yield from ((f"{name}[{key!r}]", part.index) for key, part in value.items() if library_of(part) == "pandas")
+        elif library_of(value) == "pandas":
+            yield name, value.index
+
+
+def _counts(index: Any) -> bool:
+    """Whether an index is the one that pandas makes where none is given: 0, 1, 2, ..."""
+    return bool(index.equals(sys.modules["pandas"].RangeIndex(len(index))))
