@@ -223,3 +223,44 @@ def test_a_word_that_differs_a_little_is_told_with_what_was_meant(word: str, mea
     with pytest.raises(InvalidInput) as refused:
         privatize_table(study, pa.table({"q": [word]}))
     assert f'did you mean \'{meant}\'? The study file can say recode = {{ "{word}" = "{meant}" }}' in str(refused.value)
+
+
+COMMAS = """
+[study]
+decimal = ","
+
+[questions.cheated]
+choices = ["no", "yes"]
+channel = { design = "warner", p = "5/6" }
+
+[questions.income]
+bounds = [0, 10]
+channel = { design = "private-number", epsilon = 2 }
+
+[questions.habits]
+columns = ["drinks", "smokes"]
+channel = { design = "laplace-noise", scale = 2, bounds = [0, 10] }
+
+[covariates.age]
+type = "number"
+"""
+
+
+def test_decimal_commas_are_read_where_the_study_says_so():
+    from askance.releases import privatize_table
+
+    study = Study.parse(COMMAS)
+    assert Study.parse(study.to_toml()).to_toml() == study.to_toml()
+    assert 'decimal = ","' in study.to_toml()
+    table = {"cheated": ["no", "yes"], "income": ["1,5", "-0"], "drinks": ["1,25", "3"], "smokes": [0.5, 4]}
+    release = privatize_table(study, table | {"age": [" 41,25", "1e1"]})
+    assert release.to_table()["age"].to_pylist() == [41.25, 10.0]
+    for age in ("41.25", "1.234,5", "1,234,5"):
+        with pytest.raises(InvalidInput, match="column 'age', row 2"):
+            privatize_table(study, table | {"age": ["40", age]})
+    with pytest.raises(InvalidInput, match=r"'41,25' has a comma.*decimal = \",\" under \[study\]"):
+        privatize_table(
+            Study.parse(COMMAS.replace('decimal = ","', "")), table | {"income": [1, 2]} | {"age": ["41,25", "1"]}
+        )
+    with pytest.raises(InvalidInput, match="decimal = ';'"):
+        Study.parse(COMMAS.replace('","', '";"'))

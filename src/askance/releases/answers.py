@@ -59,9 +59,10 @@ class Numbers(Answers):
 
     @cached_property
     def columns(self) -> Sequence[Column]:
-        labels = self.channel.categories
+        labels, decimal = self.channel.categories, self.question.decimal
         return [
-            LabelColumn(name, labels[name]) if name in labels else NumberColumn(name) for name in self.question.sources
+            LabelColumn(name, labels[name]) if name in labels else NumberColumn(name, decimal=decimal)
+            for name in self.question.sources
         ]
 
     def prepared(self, arrays: Mapping[str, pa.Array]) -> Prepared:
@@ -80,7 +81,8 @@ class Attributes(Answers):
         if self.question.columns is None:
             return [ArrayColumn(self.question.name, self.channel)]
         laws = self.channel.laws
-        return [AttributeColumn(name, law=law) for name, law in zip(self.question.columns, laws, strict=True)]
+        each = zip(self.question.columns, laws, strict=True)
+        return [AttributeColumn(name, decimal=self.question.decimal, law=law) for name, law in each]
 
     def prepared(self, arrays: Mapping[str, pa.Array]) -> Prepared:
         inside, clipped = self.channel.clip(attribute_rows(self.columns, arrays))

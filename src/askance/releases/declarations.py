@@ -40,6 +40,8 @@ class Question:
         column of arrays with the question's name.
     recode : pairs of a word and a choice, optional
         Words in a table of answers (or of reports) that stand for a choice, such as ``("No", "no")``.
+    decimal : "." or ","
+        What stands before the decimals of numbers in a table of text.
 
     Examples
     --------
@@ -55,6 +57,7 @@ class Question:
     design_column: str | None = None
     columns: tuple[str, ...] | None = None
     recode: tuple[tuple[str, Label], ...] = field(default=(), compare=False)
+    decimal: str = field(default=".", compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -187,6 +190,8 @@ class Covariate:
         Whether a row may lack it.
     recode : pairs of a word and a level, optional
         Words in a table that stand for a level.
+    decimal : "." or ","
+        What stands before the decimals of numbers in a table of text.
     """
 
     name: str
@@ -194,6 +199,7 @@ class Covariate:
     levels: tuple[Label, ...] | None = None
     missing: bool = False
     recode: tuple[tuple[str, Label], ...] = field(default=(), compare=False)
+    decimal: str = field(default=".", compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:

@@ -16,7 +16,7 @@ from askance.tables.sequence_columns import LabelsColumn, WordsColumn
 def covariate_column(covariate: Covariate) -> Column:
     """Return how a covariate is converted."""
     if covariate.type == "number":
-        return NumberColumn(covariate.name, covariate.missing)
+        return NumberColumn(covariate.name, covariate.missing, covariate.decimal)
     if covariate.type == "words":
         return WordsColumn(covariate.name, covariate.missing)
     if covariate.levels is None:

@@ -138,6 +138,8 @@ class Study:
     def to_toml(self) -> str:
         """Return the text of a study file that reads back as this study."""
         lines = ["[study]", f"name = {_toml(self.name)}", f"title = {_toml(self.title)}"]
+        marks = {question.decimal for question in self.questions} | {known.decimal for known in self.covariates}
+        lines += ['decimal = ","'] if "," in marks else []
         for question in self.questions:
             lines += ["", f"[questions.{_key(question.name)}]", *_lines(question.declaration())]
         for covariate in self.covariates:

@@ -4,7 +4,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from inspect import Parameter, signature
 from typing import Any
 
@@ -45,7 +45,10 @@ def parse_study(text: str, source: str) -> dict[str, Any]:
     top = _Place(tables, source)
     top.only("study", "questions", "covariates", "sample", "page", "privacy")
     about = top.table("study", {})
-    about.only("name", "title")
+    about.only("name", "title", "decimal")
+    decimal = about.get("decimal", str, ".")
+    if decimal not in (".", ","):
+        raise InvalidInput(f"{about} has decimal = {decimal!r}", 'decimal = "." or decimal = ","')
     questions = top.table("questions", {}).tables()
     if not questions:
         raise InvalidInput(
@@ -73,6 +76,8 @@ def parse_study(text: str, source: str) -> dict[str, Any]:
     declared = {one.name for one in parsed["covariates"]}
     more = [name for name in parsed["sample"].replicate_weights or () if name not in declared]
     parsed["covariates"] += tuple(Covariate(name) for name in more)
+    for part in ("questions", "covariates"):
+        parsed[part] = tuple(replace(one, decimal=decimal) for one in parsed[part])
     with _at(source):
         check_names(parsed["questions"], parsed["covariates"])
     with _at(sample):

@@ -137,13 +137,14 @@ def likely_label(word: str, labels: Sequence[Label]) -> Label | None:
 
 @dataclass(frozen=True)
 class NumberColumn(_PlainColumn):
-    """A finite number in every row."""
+    """A finite number in every row; ``decimal`` stands before its decimals where it is text."""
 
     name: str
     missing: bool = False
+    decimal: str = "."
 
     def convert(self, values: pa.Array) -> pa.Array:
-        numbers = _as_numbers(values)
+        numbers = _as_numbers(values if self.decimal == "." else _with_points(values))
         sizes = pc.abs(numbers)
         # Of what is no number, the comparison is null or false.
         usable = pc.and_(
@@ -162,11 +163,16 @@ class NumberColumn(_PlainColumn):
 
     def problem(self, value: pa.Scalar) -> str:
         said = str(value.as_py()).strip()
-        if re.fullmatch(_WITH_COMMA, said) and len(said) <= _MOST_SHOWN:
+        if self.decimal == "," and "." in said and len(said) <= _MOST_SHOWN:
+            return (
+                f'{said!r} has a point, where the study says decimal = ",": write numbers with a comma and nothing else'
+            )
+        if self.decimal == "." and re.fullmatch(_WITH_COMMA, said) and len(said) <= _MOST_SHOWN:
             # 1,234 may be either, and a factor of a thousand is nothing to guess about.
             return (
                 f"{said!r} has a comma: write numbers with a decimal point ({_with_point(said)}) and nothing between "
-                "thousands; a spreadsheet program saves them so under a language of the United States or Great Britain"
+                'thousands; or, if all numbers of the table have decimal commas, write decimal = "," under [study] in '
+                "the study file"
             )
         return super().problem(value)
 
@@ -214,6 +220,15 @@ def _with_point(number: str) -> str:
     """A number as it would be with its last comma as the decimal mark."""
     whole, _, rest = number.rpartition(",")
     return f"{re.sub('[^0-9-]', '', whole)}.{rest}"
+
+
+def _with_points(values: pa.Array) -> pa.Array:
+    """Texts with decimal commas as they are written with points; nothing of a text that has points already."""
+    if not _is_text(values):
+        return values
+    text = values.cast(pa.string())
+    dotted = pc.match_substring(text, ".")
+    return pc.if_else(dotted, pa.scalar(None, pa.string()), pc.replace_substring(text, ",", "."))
 
 
 def _is_text(values: pa.Array) -> bool:
