@@ -1,8 +1,8 @@
-"""Write ``reproduced.md`` from what a whole run of ``askance reproduce all`` has found.
+"""Write ``reproduced.md`` and ``beyond-the-papers.md`` from what a whole run of ``askance reproduce all`` has found.
 
 ``python docs/reproduced_results.py FOLDER`` reads the findings in a folder that the command has written into, keeps
-them in ``reproduced.csv``, and writes the page. Without a folder the page is written from what is kept; a test compares
-it with what this script would write.
+them in ``reproduced.csv``, and writes the pages. Without a folder the pages are written from what is kept; a test
+compares them with what this script would write. ``reproduced_figures.py`` keeps the figures.
 """
 
 import csv
@@ -16,6 +16,8 @@ from askance.papers.novelties import novelties_table
 from askance.papers.registry import entries
 
 PAGE = Path(__file__).with_name("reproduced.md")
+BEYOND = Path(__file__).with_name("beyond-the-papers.md")
+FIGURES = Path(__file__).with_name("images") / "reproductions"
 KEPT = Path(__file__).with_name("reproduced.csv")
 COLUMNS = ("entry", "size", "quantity", "published", "formula", "simulation", "standard_error", "statement", "passes")
 
@@ -28,8 +30,47 @@ _INTRODUCTION = """\
 Every finding of `askance reproduce all`, seed 0, with the real data that [Reproduce the papers](reproduce.md) names.
 Entries marked *quick* were last run with `--quick`, on fewer rows or draws; all others at full size. *The paper*:
 whether what it states holds; "not stated" is a number that no paper prints. *Our check*: whether our own formula,
-simulation or search gives what it must.
+simulation or search gives what it must. Figures are of a run with `--quick`. What askance has that no paper has is
+[on a page of its own](beyond-the-papers.md).
 """
+_BEYOND = """\
+# What is new beyond the papers
+
+<!-- Written by docs/reproduced_results.py from docs/reproduced.csv: run `askance reproduce all`, then it, again. -->
+
+askance began as four papers: [LM] linear moments, [MO] mean operators, [CR] class ratios, [RR] randomised response.
+[Every figure of theirs](reproduced.md) was made again. This page is about what was not in them, with the number that it
+is worth, each measured by a reproduction that anybody can run: `askance reproduce NAME`. Numbers marked *quick* are of
+fewer rows or draws.
+"""
+_ELSEWHERE = """\
+## Without a number of one run
+
+| beyond the papers | where |
+|---|---|
+| Whole rows of numbers hidden in windows of codes, at any level | [Private rows](private-rows.md), [proof](mechanisms/window-release.md) |
+| Counts with noise of sum zero, a whole number each; and a Dirichlet law with a guarantee | [Class ratios](class-ratios.md), [proof](mechanisms/counts-dirichlet.md) |
+| Class ratios of new groups by classifiers of bags, with intervals and a warning where a group is unlike all bags | [Class ratios](class-ratios.md) |
+| Records with hidden features that depend on each other | [Features and labels both hidden](both-hidden.md) |
+| Chains learned from counts in windows, by the exact posterior of all taggings that have them | [Counting](counting.md) |
+| Metrics, score intervals and calibration of the hidden truth | [How well does it do on the truth?](metrics.md) |
+| Cheaters, liars and random answers estimated with the prevalence | [Designs with something unknown](unknown-designs.md) |
+| Strata, clusters and replicate weights through the channel | [From paper forms to a report](survey-researchers.md) |
+"""  # noqa: E501
+# Statements that would harm somebody who trusted them: a level, a bound, a sign of soundness.
+_COUNTEREXAMPLES = (
+    ("class-ratio/figure-1", "divergence for a neighbour, less 4 errors", "CR", "the published mechanism is private"),
+    ("linear-moments/figure-6", "exact level, triple, alpha=4", "LM", "a triple of values is hidden at level 4"),
+    ("mean-operator/theorem-9", "level at alpha=1, 2-norm at most 1, d=64", "MO", "noise for 64 features has level 1"),
+    ("mean-operator/theorem-10", "the printed bound fails with probability, d=31", "MO", "the bound holds but for 5%"),
+    (
+        "mean-operator/theorem-6",
+        "8 times logistic: moved, of the printed bound",
+        "MO",
+        "an estimate moves less than the bound",
+    ),
+    ("randomised-response/appendix-b", "length, flips of 0.3", "RR", "flipped labels leave the estimate consistent"),
+)
 
 
 def read_run(folder: Path) -> list[dict[str, str]]:
@@ -50,26 +91,54 @@ def _cell(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def page_of(rows: list[dict[str, str]]) -> str:
-    """Return the page."""
-    counts = Counter(row["statement"] for row in rows)
-    passed = sum(row["passes"] == "True" for row in rows)
-    said = ", ".join(f"{counts[kind]} {kind}" for kind in map(str, Statement))
+def beyond_of(rows: list[dict[str, str]]) -> str:
+    """Return the page about what no paper has."""
     numbers = {
         (row["entry"], row["quantity"]): (row["formula"] or row["simulation"]) + _QUICK * (row["size"] == "quick")
         for row in rows
     }
+    published = {(row["entry"], row["quantity"]): row["published"] for row in rows}
+    table = ["| what was stated | as printed | counterexample | measured by |", "|---|---|---|---|"] + [
+        f"| [{paper}] {stated} | {published[entry, quantity]} | {numbers[entry, quantity]} | `{entry}` |"
+        for entry, quantity, paper, stated in _COUNTEREXAMPLES
+    ]
+    wrong = sum(row["statement"] == str(Statement.CONTRADICTED) for row in rows)
+    return (
+        "\n\n".join(
+            [
+                _BEYOND.rstrip(),
+                f"## With a number\n\n{novelties_table(numbers)}",
+                _ELSEWHERE.rstrip(),
+                f"## Counterexamples\n\nOf what the papers state, {wrong} findings do not hold. These matter most "
+                "to who relies on a guarantee.",
+                "\n".join(table),
+            ]
+        )
+        + "\n"
+    )
+
+
+def figures_of(name: str) -> str:
+    """Return the kept figures of a reproduction as Markdown."""
+    kept_figures = sorted(FIGURES.glob(f"{name.replace('/', '-')}*.png"))
+    return "".join(f"![{entries()[name].title}](images/reproductions/{path.name})\n\n" for path in kept_figures)
+
+
+def page_of(rows: list[dict[str, str]]) -> str:
+    """Return the page of findings."""
+    counts = Counter(row["statement"] for row in rows)
+    passed = sum(row["passes"] == "True" for row in rows)
+    said = ", ".join(f"{counts[kind]} {kind}" for kind in map(str, Statement))
     parts = [
         _INTRODUCTION.rstrip(),
         f"{len(rows)} findings: published statements {said}; {passed} of {len(rows)} checks of ours pass.",
-        f"## What is new beyond the papers\n\n{novelties_table(numbers)}",
     ]
     for name, entry in entries().items():
         mine = [row for row in rows if row["entry"] == name]
         table = ["| quantity | published | our formula | simulated | the paper | our check |", "|---|" + 5 * "---|"]
         table += [f"| {' | '.join(map(_escaped, _line(row)))} |" for row in mine]
         quick = _QUICK if mine and mine[0]["size"] == "quick" else ""
-        parts.append(f"## {name}\n\n{entry.title}.{quick}\n\n" + "\n".join(table))
+        parts.append(f"## {name}\n\n{entry.title}.{quick}\n\n{figures_of(name)}" + "\n".join(table))
     return "\n\n".join(parts) + "\n"
 
 
@@ -98,3 +167,4 @@ if __name__ == "__main__":
             writer.writeheader()
             writer.writerows(found)
     PAGE.write_text(page_of(kept()), encoding="utf-8")
+    BEYOND.write_text(beyond_of(kept()), encoding="utf-8")

@@ -22,7 +22,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # With several workers: what takes longest begins first, so that in the end nobody waits for one of them. Names of
 # groups, or of files without test_; by the 30 slowest tests that make test prints.
-SLOWEST = ("spark", "tagger", "dask", "browser", "docs", "planted_defects", "audit", "quantities", "papers")
+SLOWEST = ("spark", "tagger", "dask", "browser", "docs", "site", "planted_defects", "audit", "quantities", "papers")
 
 
 @pytest.hookimpl(tryfirst=True)
