@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test java browser check bench docs clean
+.PHONY: help demo test java browser check lowest bench docs clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -49,6 +49,17 @@ check: $(READY) ## formatting, lint, types, architecture
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
+# Whole rooms that touch every dependency: tables, spreadsheets, frames, reports, the command line, a study from end to end.
+LOWEST := tests/frames tests/tables tests/reports tests/cli/test_cli_new.py tests/cli/test_options.py tests/cli/test_demo.py
+
+lowest: ## run some tests with the lowest versions that pyproject.toml allows (on the lowest Python: PYTHON=python3.11)
+	@$(PYTHON) -m venv --clear $(VENV)-lowest
+	@$(PYTHON) requirements/lowest.py > $(VENV)-lowest/pins.txt
+	@$(VENV)-lowest/bin/python -m pip install --quiet --requirement $(VENV)-lowest/pins.txt
+	@$(VENV)-lowest/bin/python -m pip install --quiet --no-deps .
+	@$(VENV)-lowest/bin/python -m pip check
+	@$(VENV)-lowest/bin/python -m pytest $(LOWEST) $(ARGS)
+
 bench: $(READY) ## measure speed and memory, as ratios within one run
 	@$(BIN)/python -m benchmarks $(ARGS)
 
@@ -57,4 +68,4 @@ docs: $(READY) ## build the documentation into docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
 clean: ## remove what the other targets made
-	rm -rf $(VENV) docs/_build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache askance-demo
+	rm -rf $(VENV) $(VENV)-lowest docs/_build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache askance-demo

@@ -247,8 +247,6 @@ type = "number"
 
 
 def test_decimal_commas_are_read_where_the_study_says_so():
-    from askance.releases import privatize_table
-
     study = Study.parse(COMMAS)
     assert Study.parse(study.to_toml()).to_toml() == study.to_toml()
     assert 'decimal = ","' in study.to_toml()

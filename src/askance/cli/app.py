@@ -153,7 +153,8 @@ def _misuse(error: Any) -> str:
     if not said:
         return ""
     command = error.ctx.command_path if getattr(error, "ctx", None) else "askance"
-    return f"{said}. See {command} --help."
+    end = "" if said.endswith(("?", ".", "!")) else "."
+    return f"{said}{end} See {command} --help."
 
 
 def _defect(error: Exception) -> str:
