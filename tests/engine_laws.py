@@ -23,7 +23,7 @@ from askance.learning.face.release_records import NumericColumns, records_of
 from askance.releases.header import Covariate, Header, Question
 from askance.statistics.features import FeatureMoments
 
-SPLITS = (1, 2, 7, 100)
+SPLITS = (1, 7, 100)
 DESIGNS = ask.DesignPerRow({"cards": ask.Warner(0.8), "direct": ask.Identity()})
 HOME = ask.PrivateRow({"rooms": (0, 9), "size": (0, 200), "value": (0, 9)}, 9.0, outcome="value")
 HEADER = Header(
@@ -240,7 +240,8 @@ class EngineLaws:
 
     @pytest.mark.parametrize(("parts", "fit"), SPLIT_FITS)
     def test_the_estimate_does_not_depend_on_engine_or_split(self, engine, releases, parts, fit):
-        assert_same_numbers(FITS[fit](releases[parts], engine), reference(fit))
+        expected = reference(fit)  # first: workers read the loops that are compiled here
+        assert_same_numbers(FITS[fit](releases[parts], engine), expected)
 
     def test_a_look_at_large_data_leads_to_the_same_estimate(self, engine, tmp_path):
         rows = 140_000

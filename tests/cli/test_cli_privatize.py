@@ -446,15 +446,17 @@ def test_the_installed_command_runs_end_to_end(place: Path) -> None:
 
 
 @pytest.mark.parametrize("out", ["study.toml", "data.csv", "notes.txt"])
-def test_overwrite_never_destroys_anything_but_a_release(out: str, tmp_path: Path) -> None:
+def test_overwrite_never_destroys_anything_but_a_release(
+    out: str, tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "study.toml").write_text(
         '[questions.q]\nchoices = ["no", "yes"]\nchannel = {design = "warner", p = 0.8}\n'
     )
     (tmp_path / "data.csv").write_text("q\nno\nyes\n")
     (tmp_path / "notes.txt").write_text("precious")
     before = (tmp_path / out).read_bytes()
-    refused = execute("privatize", "study.toml", "data.csv", "--out", out, "--overwrite", cwd=tmp_path)
-    assert refused.returncode == 2
+    monkeypatch.chdir(tmp_path)
+    assert run("privatize", "study.toml", "data.csv", "--out", out, "--overwrite").code == 2
     assert (tmp_path / out).read_bytes() == before
     assert sorted(file.name for file in tmp_path.iterdir()) == ["data.csv", "notes.txt", "study.toml"]
 

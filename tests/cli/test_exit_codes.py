@@ -80,7 +80,7 @@ def piped(data, *words, folder):
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
-def test_a_table_comes_on_standard_input(tmp_path):
+def test_a_table_comes_on_standard_input(tmp_path, run, monkeypatch):
     (tmp_path / "study.toml").write_text(
         '[questions.cheated]\nchoices = ["no", "yes"]\nchannel = { design = "warner", p = 0.8 }\n'
     )
@@ -90,7 +90,8 @@ def test_a_table_comes_on_standard_input(tmp_path):
     code, out, err = piped((tmp_path / "r.parquet").read_bytes(), "fit", "-", "--json", folder=tmp_path)
     assert code == 0, err
     assert json.loads(out)
-    code, _, err = piped(answers, "privatize", "-", "-", "--out", "x.parquet", folder=tmp_path)
+    monkeypatch.chdir(tmp_path)
+    code, _, err = run("privatize", "-", "-", "--out", "x.parquet")
     assert code == 2
     assert "- more than once" in err
     assert not list(Path("/dev/shm").glob("askance-*"))

@@ -5,20 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from askance.cli.options import (
-    Anyway,
-    Columns,
-    CountMechanism,
-    Epsilon,
-    FeatureShape,
-    Intercept,
-    Json,
-    Overwrite,
-    SumMechanism,
-    between_commas,
-    check_targets,
-    out_option,
-)
+from askance.cli import options
 
 if TYPE_CHECKING:
     from askance.releases.counts_release import CountsRelease
@@ -47,17 +34,17 @@ def mean_operator(
     link: _Link,
     features: Annotated[Path, typer.Option(help="Public features of the people: CSV or Parquet.")],
     id_column: _Identifier,
-    epsilon: Epsilon,
-    out: Annotated[Path, out_option("The release to write (JSON).")],
+    epsilon: options.Epsilon,
+    out: Annotated[Path, options.out_option("The release to write (JSON).")],
     delta: _Delta = "0",
-    mechanism: SumMechanism = "auto",
-    columns: Columns = None,
-    intercept: Intercept = True,
-    shape: FeatureShape = "auto",
-    anyway: Anyway = False,
+    mechanism: options.SumMechanism = "auto",
+    columns: options.Columns = None,
+    intercept: options.Intercept = True,
+    shape: options.FeatureShape = "auto",
+    anyway: options.Anyway = False,
     again: _Again = False,
-    overwrite: Overwrite = False,
-    as_json: Json = False,
+    overwrite: options.Overwrite = False,
+    as_json: options.Json = False,
 ) -> None:
     """Ask for a noisy total of features by label, which askance fit learns from.
 
@@ -71,9 +58,9 @@ def mean_operator(
     from askance.tables.people import PeopleFeatures
 
     kind = FileKind.of_format(MeanOperatorRelease.FORMAT)
-    check_targets([(out, kind)], overwrite=overwrite, inputs=[link, features])
+    options.check_targets([(out, kind)], overwrite=overwrite, inputs=[link, features])
     provider = LabelProvider.read(link)
-    people = PeopleFeatures.read(features, id_column, between_commas(columns, "--columns"))
+    people = PeopleFeatures.read(features, id_column, options.between_commas(columns, "--columns"))
     asked = {
         "ids": people.ids.texts.to_pylist(), "columns": list(people.columns), "features": people.values.T.tolist(),
         "epsilon": epsilon, "delta": delta, "mechanism": mechanism, "intercept": intercept, "shape": shape,
@@ -89,16 +76,16 @@ def counts(
     link: _Link,
     data: Annotated[Path, typer.Option(help="The people, and the bag of each: CSV or Parquet.")],
     id_column: _Identifier,
-    epsilon: Epsilon,
-    out: Annotated[Path, out_option("The release to write (JSON).")],
+    epsilon: options.Epsilon,
+    out: Annotated[Path, options.out_option("The release to write (JSON).")],
     bag: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="The column of bags; all people are one bag if not given.")
     ] = None,
     delta: _Delta = "0",
-    mechanism: CountMechanism = "auto",
+    mechanism: options.CountMechanism = "auto",
     again: _Again = False,
-    overwrite: Overwrite = False,
-    as_json: Json = False,
+    overwrite: options.Overwrite = False,
+    as_json: options.Json = False,
 ) -> None:
     """Ask how many people of each class are in each bag, with noise that hides every single label.
 
@@ -111,7 +98,7 @@ def counts(
     from askance.tables.data_files import open_data
     from askance.tables.people import read_columns
 
-    check_targets([(out, FileKind.of_format(CountsRelease.FORMAT))], overwrite=overwrite, inputs=[link, data])
+    options.check_targets([(out, FileKind.of_format(CountsRelease.FORMAT))], overwrite=overwrite, inputs=[link, data])
     provider = LabelProvider.read(link)
     table, _ = read_columns(open_data(data), [], id_column, *([] if bag is None else [bag]))
     asked = {

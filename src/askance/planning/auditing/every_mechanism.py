@@ -6,40 +6,10 @@ from typing import Any, get_args
 
 import numpy as np
 
-from askance.channels.attributes.additive_noise import GaussianNoise, LaplaceNoise
-from askance.channels.attributes.per_coordinate import PerCoordinate
-from askance.channels.attributes.row_channel import RowChannel
-from askance.channels.attributes.state_flip import StateFlip
+from askance.channels import attributes, labels, rows
 from askance.channels.channel import Channel
 from askance.channels.guarantee import Guarantee
-from askance.channels.labels.candidate_sets import CandidateSets
-from askance.channels.labels.coarsening import Coarsening
-from askance.channels.labels.design_per_row import DesignPerRow
-from askance.channels.labels.finite import FiniteChannel, Identity
-from askance.channels.labels.memoised import Memoised
-from askance.channels.labels.per_token import PerToken
-from askance.channels.labels.randomized_response import RandomizedResponse
-from askance.channels.labels.repeated import Repeated
-from askance.channels.labels.respondents import Anchor, Cheaters, RandomAnswers
-from askance.channels.labels.surveys import (
-    Crosswise,
-    ForcedResponse,
-    Kuk,
-    Mangat,
-    StochasticLieDetector,
-    Triangular,
-    UnrelatedQuestion,
-    Warner,
-)
 from askance.channels.region_counts import RegionCounts
-from askance.channels.rows.coordinate_release import CoordinateRelease
-from askance.channels.rows.per_value_flip import PerValueFlip
-from askance.channels.rows.priv_unit import PrivUnit
-from askance.channels.rows.private_number import PrivateNumber
-from askance.channels.rows.private_row import MECHANISMS, PrivateRow
-from askance.channels.rows.sampled_coordinates import SampledCoordinates
-from askance.channels.rows.triple_release import TripleRelease
-from askance.channels.rows.window_release import WindowRelease
 from askance.channels.specs import EVERY_CHANNEL
 from askance.planning.auditing.audit_questions import check_asked
 from askance.planning.auditing.audit_report import AuditReport
@@ -55,43 +25,45 @@ _DELTA = 1e-3  # for mechanisms that have one
 _FEWER = 25  # times fewer releases than reports: each takes a millisecond or more
 _FEWEST = 40  # releases
 _EXAMPLES: tuple[Any, ...] = (
-    RandomizedResponse(("never", "once", "often"), epsilon=1.0),
-    FiniteChannel([[0.7, 0.2], [0.2, 0.3], [0.1, 0.5]], ["no", "yes"], ["low", "middle", "high"]),
-    Identity(("no", "yes")),
-    Warner(0.75),
-    Crosswise(0.25),
-    ForcedResponse(1 / 6, 1 / 6),
-    UnrelatedQuestion(0.7, 0.4),
-    Mangat(0.7),
-    Triangular(0.25),
-    Kuk(0.8, 0.3),
-    StochasticLieDetector(0.7, truthful=0.9),
-    Cheaters(ForcedResponse(1 / 6, 1 / 6), share=0.1),
-    RandomAnswers(Crosswise(0.25), share=0.15),
-    Anchor(RandomAnswers(Crosswise(0.25), share=0.15)),
-    CoordinateRelease(4, 1.0),
-    PerValueFlip(5, 3.0),
-    PrivUnit(3, 2.0),
-    TripleRelease(3, 4.0),
-    TripleRelease(3, 4.0, signed=True),
-    WindowRelease(6, 3.0),
-    PrivateNumber(0.0, 100.0, 2.0),
-    PrivateNumber(0.0, 100.0, 2.0, "piecewise"),
-    PrivateNumber(0.0, 100.0, 2.0, "duchi"),
-    SampledCoordinates(5, 6.0),
-    *(PrivateRow(_COLUMNS, 4.0, mechanism) for mechanism in MECHANISMS),
+    labels.RandomizedResponse(("never", "once", "often"), epsilon=1.0),
+    labels.FiniteChannel([[0.7, 0.2], [0.2, 0.3], [0.1, 0.5]], ["no", "yes"], ["low", "middle", "high"]),
+    labels.Identity(("no", "yes")),
+    labels.Warner(0.75),
+    labels.Crosswise(0.25),
+    labels.ForcedResponse(1 / 6, 1 / 6),
+    labels.UnrelatedQuestion(0.7, 0.4),
+    labels.Mangat(0.7),
+    labels.Triangular(0.25),
+    labels.Kuk(0.8, 0.3),
+    labels.StochasticLieDetector(0.7, truthful=0.9),
+    labels.Cheaters(labels.ForcedResponse(1 / 6, 1 / 6), share=0.1),
+    labels.RandomAnswers(labels.Crosswise(0.25), share=0.15),
+    labels.Anchor(labels.RandomAnswers(labels.Crosswise(0.25), share=0.15)),
+    rows.CoordinateRelease(4, 1.0),
+    rows.PerValueFlip(5, 3.0),
+    rows.PrivUnit(3, 2.0),
+    rows.TripleRelease(3, 4.0),
+    rows.TripleRelease(3, 4.0, signed=True),
+    rows.WindowRelease(6, 3.0),
+    rows.PrivateNumber(0.0, 100.0, 2.0),
+    rows.PrivateNumber(0.0, 100.0, 2.0, "piecewise"),
+    rows.PrivateNumber(0.0, 100.0, 2.0, "duchi"),
+    rows.SampledCoordinates(5, 6.0),
+    *(rows.PrivateRow(_COLUMNS, 4.0, mechanism) for mechanism in rows.MECHANISMS),
     RegionCounts(["noun", "verb"], width=3),
-    StateFlip(4, 0.3, dim=3),
-    GaussianNoise(1.0, dim=2, bounds=(0.0, 1.0)),
-    LaplaceNoise(1.0, dim=2, bounds=(0.0, 1.0)),
-    PerCoordinate([StateFlip(2, 0.2, dim=1), LaplaceNoise(1.0, dim=1, bounds=(0.0, 1.0))]),
-    RowChannel(StateFlip(4, 0.3, dim=3), label=Warner(0.8)),
-    DesignPerRow({"cards": Warner(0.8), "dice": ForcedResponse(0.1, 0.3)}),
-    Memoised(RandomizedResponse(("no", "yes"), epsilon=2.0), 1.0),
-    Coarsening({"some": ("once", "often"), "none": ("never",)}),
-    CandidateSets(("never", "once", "often"), size=2),
-    Repeated(Warner(0.75), 2),
-    PerToken(RandomizedResponse(("noun", "verb", "other"), epsilon=2.0)),
+    attributes.StateFlip(4, 0.3, dim=3),
+    attributes.GaussianNoise(1.0, dim=2, bounds=(0.0, 1.0)),
+    attributes.LaplaceNoise(1.0, dim=2, bounds=(0.0, 1.0)),
+    attributes.PerCoordinate(
+        [attributes.StateFlip(2, 0.2, dim=1), attributes.LaplaceNoise(1.0, dim=1, bounds=(0.0, 1.0))]
+    ),
+    attributes.RowChannel(attributes.StateFlip(4, 0.3, dim=3), label=labels.Warner(0.8)),
+    labels.DesignPerRow({"cards": labels.Warner(0.8), "dice": labels.ForcedResponse(0.1, 0.3)}),
+    labels.Memoised(labels.RandomizedResponse(("no", "yes"), epsilon=2.0), 1.0),
+    labels.Coarsening({"some": ("once", "often"), "none": ("never",)}),
+    labels.CandidateSets(("never", "once", "often"), size=2),
+    labels.Repeated(labels.Warner(0.75), 2),
+    labels.PerToken(labels.RandomizedResponse(("noun", "verb", "other"), epsilon=2.0)),
 )
 
 
