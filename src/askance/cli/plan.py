@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
-from askance.cli.options import Json, Level, Quiet, Seed, between_commas, plot_option
+from askance.cli.options import Json, Level, Quiet, Seed, plot_option
+from askance.cli.plan_values import (
+    asked_answers,
+    laws_of_covariates,
+    listed_numbers,
+    lower_and_upper,
+    named_values,
+    pilot_columns,
+    planned_designs,
+)
 
 if TYPE_CHECKING:
     from askance.planning.quantities.base import Quantity
@@ -126,7 +135,7 @@ def _run(
         raise InvalidInput(f"--check {check}", "0, or a number of studies such as 200")
     with progress_bar("simulating", quiet=quiet or not check) as progress:
         found = planned(
-            _channels(quantity, design, study, unknown, asked),
+            planned_designs(quantity, design, study, unknown, asked),
             quantity,
             n=respondents,
             margin=margin,
@@ -181,8 +190,8 @@ def prevalence(
     """Plan to estimate how many carry each answer."""
     from askance.planning.quantities.proportions import Proportions
 
-    shares = _numbers(share, "--prevalence")
-    return Proportions(shares if len(shares) > 1 else shares[0], _answers(answers, study))
+    shares = listed_numbers(share, "--prevalence")
+    return Proportions(shares if len(shares) > 1 else shares[0], asked_answers(answers, study))
 
 
 @_command
@@ -198,10 +207,10 @@ def difference(
     from askance.errors import InvalidInput
     from askance.planning.quantities.proportions import Difference
 
-    shares = _numbers(between, "--between")
+    shares = listed_numbers(between, "--between")
     if len(shares) != 2:
         raise InvalidInput(f"--between {between}", "two shares, such as 0.1,0.15")
-    return Difference(shares[0], shares[1], group_share, _answers(answers, study))
+    return Difference(shares[0], shares[1], group_share, asked_answers(answers, study))
 
 
 @_command
@@ -221,9 +230,9 @@ def regression(
     from askance.planning.quantities.coefficients import Coefficients
     from askance.planning.quantities.totals import TotalsCoefficients
 
-    effects = {name: _numbers(value, "--effect")[0] for name, value in _pairs(effect, "--effect").items()}
+    effects = {name: listed_numbers(value, "--effect")[0] for name, value in named_values(effect, "--effect").items()}
     kind = TotalsCoefficients if totals else Coefficients
-    return kind(effects, share, _covariates(list(effects), covariate, pilot), of, _answers(answers, study))
+    return kind(effects, share, laws_of_covariates(list(effects), covariate, pilot), of, asked_answers(answers, study))
 
 
 @_command
@@ -243,7 +252,7 @@ def predictor(
     """Plan to find the effect of a hidden answer on an open outcome."""
     from askance.planning.quantities.predictor import PredictorEffect
 
-    return PredictorEffect(effect, share, outcome, base, _answers(answers, study))
+    return PredictorEffect(effect, share, outcome, base, asked_answers(answers, study))
 
 
 @_command
@@ -255,7 +264,7 @@ def mean(
     """Plan to estimate the mean of a hidden number."""
     from askance.planning.quantities.numbers import Mean
 
-    return Mean(expected, deviation, *_bounds(bounds, "--bounds"))
+    return Mean(expected, deviation, *lower_and_upper(bounds, "--bounds"))
 
 
 @_command
@@ -268,8 +277,8 @@ def rows(
     """Plan a linear regression from rows of numbers that are hidden whole."""
     from askance.planning.quantities.numbers import RowCoefficients
 
-    columns = {name: _bounds(value, "--column") for name, value in _pairs(column, "--column").items()}
-    return RowCoefficients(_table(pilot, list(columns)), columns, outcome, of)
+    columns = {name: lower_and_upper(value, "--column") for name, value in named_values(column, "--column").items()}
+    return RowCoefficients(pilot_columns(pilot, list(columns)), columns, outcome, of)
 
 
 @_command
@@ -281,140 +290,4 @@ def ratios(
     """Plan to learn class ratios from bags whose counts are released; the margin is the expected L1 error."""
     from askance.planning.quantities.totals import ClassRatios
 
-    return ClassRatios([_numbers(one, "--bag") for one in bag], separation, new_rows)
-
-
-def _channels(
-    quantity: "Quantity",
-    design: list[str] | None,
-    study: Path | None,
-    unknown: list[str] | None,
-    asked: list[str] | None,
-) -> Any:
-    from askance.errors import InvalidInput
-    from askance.planning.quantities.designs import design_from_text
-
-    if study is not None and design:
-        raise InvalidInput("--study and --design", "one of the two")
-    if study is None and (unknown or asked):
-        raise InvalidInput(
-            f"{'--unknown' if unknown else '--asked'} without a study",
-            "--study with a question that has several designs",
-            "The page about designs with something unknown shows such a file.",
-        )
-    if study is not None:
-        from askance.releases.study import Study
-
-        classes = getattr(quantity, "classes", None)
-        named = {name: channel for name, channel in Study.read(study).channels.items() if hasattr(channel, "classes")}
-        fitting = {name: channel for name, channel in named.items() if channel.classes == classes}
-        if not fitting:
-            raise InvalidInput(
-                f"{study} has no question with the answers {classes}", "--answers of one of its questions"
-            )
-        return _grouped(fitting, study, _shares(unknown, "--unknown"), _shares(asked, "--asked"))
-    if not design:
-        return None
-    return {text: design_from_text(text, getattr(quantity, "classes", ("no", "yes"))) for text in design}
-
-
-def _grouped(channels: dict[str, Any], study: Path, unknown: dict[str, float], asked: dict[str, float]) -> Any:
-    """Questions with several designs become designs by group; each takes the unknown numbers and shares it knows."""
-    from askance.channels.labels.design_per_row import DesignPerRow
-    from askance.errors import InvalidInput
-    from askance.planning.quantities.grouped_design import GroupedDesign
-
-    found: dict[str, Any] = {}
-    used: set[str] = set()
-    for name, channel in channels.items():
-        if not isinstance(channel, DesignPerRow):  # what is planned by group is a set of designs, and nothing else is
-            found[name] = channel
-            continue
-        lacking = [one for one in channel.unknowns if one not in unknown]
-        if lacking:
-            raise InvalidInput(
-                f"{study}, whose question {name!r} leaves {', '.join(lacking)} unknown",
-                "what is assumed about each",
-                " ".join(
-                    f"Add --unknown {one!r}=0.1." if " " in one else f"Add --unknown {one}=0.1." for one in lacking
-                ),
-            )
-        shares = {one: share for one, share in asked.items() if one in channel.designs}
-        values = {one: unknown[one] for one in channel.unknowns}
-        found[name] = GroupedDesign(channel, values, shares or None)
-        used |= {*shares, *values}
-    strangers = [one for one in (*unknown, *asked) if one not in used]
-    if strangers:
-        raise InvalidInput(
-            f"{', '.join(strangers)}, which no question of {study} has", "unknown numbers and designs of its questions"
-        )
-    return found
-
-
-def _shares(given: list[str] | None, option: str) -> dict[str, float]:
-    return {name: _numbers(value, option)[0] for name, value in _pairs(given or [], option).items()}
-
-
-def _answers(answers: str | None, study: Path | None) -> Any:
-    """The answers that somebody named, or those of a study's first question."""
-    if answers is not None:
-        return tuple(between_commas(answers, "--answers"))
-    if study is not None:
-        from askance.releases.study import Study
-
-        listed = [channel.classes for channel in Study.read(study).channels.values() if hasattr(channel, "classes")]
-        if listed:
-            return listed[0]
-    return ("no", "yes")
-
-
-def _numbers(text: str, option: str) -> list[float]:
-    from fractions import Fraction
-
-    from askance.errors import InvalidInput
-
-    try:
-        return [float(Fraction(part.strip())) for part in text.split(",")]
-    except (ValueError, ZeroDivisionError, OverflowError):
-        raise InvalidInput(f"{option} {text}", "numbers between commas, such as 0.1 or 1/6") from None
-
-
-def _bounds(text: str, option: str) -> tuple[float, float]:
-    from askance.errors import InvalidInput
-
-    numbers = _numbers(text, option)
-    if len(numbers) != 2:
-        raise InvalidInput(f"{option} {text}", "a lower and an upper bound, such as 0,100")
-    return numbers[0], numbers[1]
-
-
-def _pairs(given: list[str], option: str) -> dict[str, str]:
-    from askance.errors import InvalidInput
-
-    pairs = {}
-    for text in given:
-        name, found, value = text.partition("=")
-        if not found or not name.strip() or name.strip() in pairs:
-            raise InvalidInput(f"{option} {text}", "a name and a value, each name once, such as age=0.03")
-        pairs[name.strip()] = value
-    return pairs
-
-
-def _covariates(names: list[str], laws: list[str] | None, pilot: Path | None) -> Any:
-    from askance.errors import InvalidInput
-
-    if pilot is not None and laws:
-        raise InvalidInput("--pilot and --covariate", "one of the two")
-    if pilot is not None:
-        return _table(pilot, names)
-    return _pairs(laws, "--covariate") if laws else None
-
-
-def _table(path: Path, columns: list[str]) -> dict[str, Any]:
-    """Columns of a file, as numbers."""
-    from askance.tables.column_kinds import NumberColumn
-    from askance.tables.data_files import open_data
-    from askance.tables.people import read_columns
-
-    _, arrays = read_columns(open_data(path), [NumberColumn(name) for name in columns])
-    return {name: array.to_numpy(zero_copy_only=False) for name, array in zip(columns, arrays, strict=True)}
+    return ClassRatios([listed_numbers(one, "--bag") for one in bag], separation, new_rows)

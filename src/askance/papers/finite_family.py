@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from askance.arrays import Floats
-from askance.channels.labels.finite import unbiasing_matrix
+from askance.channels.labels.channel_matrix import unbiasing_matrix
 from askance.errors import AskanceError
 from askance.planning.theory.efficiency import family_law
 

@@ -16,7 +16,7 @@ from askance.channels.attributes.coordinate_law import FiniteCoordinate, number_
 from askance.channels.attributes.feature_channel import FeatureChannel
 from askance.channels.attributes.per_attribute import agreed_width, one_or_each, span
 from askance.channels.given_numbers import shown
-from askance.channels.labels.finite import SAME_LAW
+from askance.channels.labels.channel_matrix import SAME_LAW
 from askance.channels.layouts import Bits, Fields, Layout
 from askance.channels.rows.vectors import checked_dim
 from askance.entropy.thresholds import RESOLUTION

@@ -21,7 +21,8 @@ from askance.arrays import Codes, Flags, Floats
 from askance.channels.alphabet import Label, as_labels, listed
 from askance.channels.channel import refuse_design
 from askance.channels.guarantee import Guarantee
-from askance.channels.labels.finite import FiniteLaw, unbiasing_matrix, wanted_features
+from askance.channels.labels.channel_matrix import unbiasing_matrix, wanted_features
+from askance.channels.labels.finite import FiniteLaw
 from askance.entropy.draws import code_type
 from askance.entropy.thresholds import exact_counts
 from askance.errors import InvalidInput, Unidentifiable

@@ -21,7 +21,8 @@ from askance.channels.base import Spec
 from askance.channels.channel import Prepared, ReportTables, Truth
 from askance.channels.columns import as_column, some_rows
 from askance.channels.guarantee import Guarantee
-from askance.channels.labels.finite import FiniteLaw, refuse_other_classes, unbiasing_matrix
+from askance.channels.labels.channel_matrix import unbiasing_matrix
+from askance.channels.labels.finite import FiniteLaw, refuse_other_classes
 from askance.channels.labels.unknown import HasUnknowns, Unknown, joined_unknowns
 from askance.channels.question_channel import QuestionChannel
 from askance.channels.value import SPEC_VERSION

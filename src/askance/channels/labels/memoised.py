@@ -18,7 +18,8 @@ from askance.arrays import Codes, Floats
 from askance.channels.alphabet import Label, listed
 from askance.channels.base import Spec
 from askance.channels.guarantee import Guarantee
-from askance.channels.labels.finite import FiniteLaw, refuse_indistinguishable
+from askance.channels.labels.channel_matrix import refuse_indistinguishable
+from askance.channels.labels.finite import FiniteLaw
 from askance.channels.labels.randomized_response import RandomizedResponse
 from askance.channels.value import SPEC_VERSION
 from askance.entropy.bits import BitSource, GeneratorBits, system_bits

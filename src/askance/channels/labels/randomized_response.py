@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from askance.channels.alphabet import Label, as_labels
 from askance.channels.given_numbers import MOST_LABELS, as_number, shown
 from askance.channels.guarantee import Guarantee
-from askance.channels.labels.finite import FiniteLaw, wanted_features
+from askance.channels.labels.channel_matrix import wanted_features
+from askance.channels.labels.finite import FiniteLaw
 from askance.channels.probabilities import checked_probabilities
 from askance.entropy.draws import AliasSampler, BinarySampler, Sampler
 from askance.entropy.thresholds import RESOLUTION, exact_counts, log_ratio, shares_within

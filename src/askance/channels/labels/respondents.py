@@ -18,7 +18,7 @@ from askance.channels.alphabet import Label, listed
 from askance.channels.base import Spec
 from askance.channels.guarantee import Guarantee
 from askance.channels.labels.finite import FiniteLaw
-from askance.channels.labels.surveys import checked_probability
+from askance.channels.labels.survey_design import checked_probability
 from askance.channels.labels.unknown import UNKNOWN, Unknown, joined_unknowns, refuse_unknown
 from askance.entropy.thresholds import exact_counts
 from askance.errors import InvalidInput

@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from askance.arrays import Floats
 from askance.channels.base import LabelChannel
+from askance.channels.labels.channel_matrix import refuse_indistinguishable
 from askance.channels.labels.design_per_row import DesignPerRow
-from askance.channels.labels.finite import FiniteLaw, Identity, refuse_indistinguishable
+from askance.channels.labels.finite import FiniteLaw, Identity
 from askance.engines.base import Engine
 from askance.engines.local.engine import LocalEngine
 from askance.engines.sources import ArraySource, RecordSource

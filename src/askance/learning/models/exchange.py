@@ -11,7 +11,7 @@ import numpy as np
 
 from askance.arrays import Floats
 from askance.channels.alphabet import listed
-from askance.channels.labels.finite import SAME_LAW
+from askance.channels.labels.channel_matrix import SAME_LAW
 from askance.errors import Unidentifiable
 
 

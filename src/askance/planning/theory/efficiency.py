@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from askance.arrays import Floats
 from askance.channels.base import LabelChannel
-from askance.channels.labels.finite import checked_matrix, unbiasing_matrix
+from askance.channels.labels.channel_matrix import checked_matrix, unbiasing_matrix
 from askance.channels.rows.vectors import VectorChannel
 from askance.errors import InvalidInput, Unidentifiable
 from askance.planning.theory.structured_response import response_loss
