@@ -48,6 +48,7 @@ class KeyStream:
     def __init__(self) -> None:
         self._buffer = bytearray(BLOCK_BYTES)
         self._bytes = np.frombuffer(self._buffer, dtype=np.uint8)
+        self._bytes.flags.writeable = False  # as a generator's: loops are compiled anew for what may be written to
         self._encryptor: CipherContext
         self._blocks_left = 0
 

@@ -65,10 +65,10 @@ class Tape:
             raise TapeEnded(f"a draw that needs more than {self._most} blocks of random bytes")
         self._next += 1
         if self._byte is not None:
-            return np.full(BLOCK_BYTES, self._byte, dtype=np.uint8)
-        if self._next > len(self._blocks):
-            self._blocks.append(self._stream.block().copy())
-        return self._blocks[self._next - 1].copy()
+            return np.frombuffer(bytes([self._byte]) * BLOCK_BYTES, dtype=np.uint8)
+        if self._next > len(self._blocks):  # nobody may write to it, or a draw that is repeated would be another
+            self._blocks.append(np.frombuffer(self._stream.block().tobytes(), dtype=np.uint8))
+        return self._blocks[self._next - 1]
 
     def __reduce__(self) -> NoReturn:
         raise InvalidInput("a copy of a tape of random bytes", "bytes that exist once")

@@ -91,7 +91,7 @@ class SoftmaxScore:
             self.intercept,
             self.theta,
             records.codes,
-            self.table,
+            self._own_table(),
             weights,
             self.method == "marginal",
             gradient,
@@ -114,11 +114,15 @@ class SoftmaxScore:
         curvature = np.empty((len(records), free * (free + 1) // 2))
         weights = _NO_WEIGHTS if records.weights is None else records.weights
         objective = differentiate(
-            rows @ self.theta.T, records.codes, self.table, weights, self.method == "marginal", score, curvature
+            rows @ self.theta.T, records.codes, self._own_table(), weights, self.method == "marginal", score, curvature
         )
         gradient = (score.T @ rows).ravel()
         outer = self._outer(rows, score) if self.with_outer else None
         return ScoreSums(len(records), _total(records), objective, gradient, self._information(rows, curvature), outer)
+
+    def _own_table(self) -> Floats:
+        """A copy: for the channel's own, which nobody may write to, the loops would be compiled once more."""
+        return np.array(self.table)
 
     def _information(self, rows: Floats, curvature: Floats) -> Floats:
         classes, width = self.theta.shape

@@ -45,6 +45,7 @@ class SoftmaxSlope:
         slopes = np.ascontiguousarray(self.theta[:, self.intercept :].T)
         centre = np.zeros(len(slopes)) if self.centre is None or not self.intercept else self.centre
         offset = (self.theta[:, 0] if self.intercept else 0.0) - centre @ slopes
+        table = np.array(self.table)  # a copy: for one that nobody may write to, the loop would be compiled once more
         objective, by_column, of_all = 0.0, np.zeros((free, len(slopes))), np.zeros(free)
         for block in blocks(records):
             score = np.empty((len(block), free))
@@ -53,9 +54,7 @@ class SoftmaxSlope:
             # Of two classes a matrix times a vector: a matrix of one column would take a slower way.
             logits = (block.features @ slopes[:, 0])[:, None] if free == 1 else block.features @ slopes
             logits += offset
-            objective += differentiate(
-                logits, block.codes, self.table, weights, self.method == "marginal", score, curvature
-            )
+            objective += differentiate(logits, block.codes, table, weights, self.method == "marginal", score, curvature)
             by_column += score[:, 0] @ block.features if free == 1 else score.T @ block.features
             of_all += score.sum(axis=0)
         gradient = by_column - np.outer(of_all, centre)

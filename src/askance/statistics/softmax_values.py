@@ -91,7 +91,9 @@ class CubedReaches:
             features = np.ascontiguousarray(records.features)
             centre = np.zeros(features.shape[1]) if self.centre is None else self.centre
             weights = np.empty(0) if records.weights is None else records.weights
-            add_cubed_reaches(features, centre, self.intercept, self.steps, weights, values)
+            # In one order of memory: for each the loop is compiled anew.
+            steps = np.ascontiguousarray(self.steps)
+            add_cubed_reaches(features, centre, self.intercept, steps, weights, values)
             return ObjectiveSums(len(records), values)
         across = np.ascontiguousarray(self.steps.reshape(-1, self.steps.shape[2]).T)
         for block in blocks(records):
