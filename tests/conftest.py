@@ -26,12 +26,14 @@ SLOWEST = ("spark", "tagger", "dask", "browser", "docs", "site", "planted_defect
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """Give all tests of a file to one worker, unless a group of them is marked.
 
     Tests that are sent one by one make every worker build the same fixtures and compile the same loops, and most take
     no longer than their sending.
     """
+    if not hasattr(config, "workerinput"):  # one process runs them all, in the order in which they stand
+        return
     groups = {}
     for item in items:
         mark = item.get_closest_marker("xdist_group")
