@@ -52,13 +52,14 @@ check: $(READY) ## formatting, lint, types, architecture
 # Whole rooms that touch every dependency: tables, spreadsheets, frames, reports, the command line, a study from end to end.
 LOWEST := tests/frames tests/tables tests/reports tests/cli/test_cli_new.py tests/cli/test_options.py tests/cli/test_demo.py
 
+# Old versions beside new ones of what they need themselves warn of each other: here warnings are no errors.
 lowest: ## run some tests with the lowest versions that pyproject.toml allows (on the lowest Python: PYTHON=python3.11)
 	@$(PYTHON) -m venv --clear $(VENV)-lowest
 	@$(PYTHON) requirements/lowest.py > $(VENV)-lowest/pins.txt
 	@$(VENV)-lowest/bin/python -m pip install --quiet --requirement $(VENV)-lowest/pins.txt
 	@$(VENV)-lowest/bin/python -m pip install --quiet --no-deps .
 	@$(VENV)-lowest/bin/python -m pip check
-	@$(VENV)-lowest/bin/python -m pytest $(LOWEST) $(ARGS)
+	@$(VENV)-lowest/bin/python -m pytest -W default $(LOWEST) $(ARGS)
 
 bench: $(READY) ## measure speed and memory, as ratios within one run
 	@$(BIN)/python -m benchmarks $(ARGS)

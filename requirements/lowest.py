@@ -11,7 +11,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 EXTRAS = ("collector", "excel")
-RUNNERS = ("pytest", "hypothesis")
+RUNNERS = ("pytest", "pytest-xdist", "hypothesis")
 
 
 def main() -> None:
