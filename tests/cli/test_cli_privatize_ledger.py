@@ -207,7 +207,7 @@ def test_the_level_of_shuffled_reports_stands_beside_the_local_one(place, run):
     assert "If shuffled: epsilon 0.0" in said
     assert "delta 1e-06, would protect one answer among 2,000 reports in random order: only if" in said
     page = (place / "report.html").read_text()
-    assert "0.8473" in page
+    assert "This answer alone: ε = 0.8473." in page
     assert "If shuffled: epsilon 0.0" in page
     told = json.loads(run(*fitting, "--json")[1])
     assert told["guarantee"]["epsilon"] == pytest.approx(0.847298)

@@ -17,7 +17,7 @@ from askance.learning.answers.softmax_problem import SoftmaxTask
 from askance.statistics.softmax_score import NARROW, Method
 from askance.statistics.softmax_slope import SoftmaxSlope
 
-_MOST_STEPS = 100  # 784 columns took 20 to 60; what takes longer runs away, which Newton's method sees
+_MOST_STEPS = 100  # 784 made-up columns took 6 to 16; what takes longer runs away, which Newton's method sees
 # Slope of an average record at which to stop, times the root of their number: some .02 standard errors of a coordinate.
 _FLAT = 0.003
 _FAR = 10.0  # root mean square logit: as far as that, a fit may be running away
