@@ -21,6 +21,7 @@ class Local(NamedTuple):
     value: float
     gradient: Floats
     information: Floats
+    outer: Floats | None = None  # the scores' outer products, where they were asked for
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Solution:
     diverged: bool
 
 
-_CONVERGED = 1e-9  # remaining distance to the maximum, in standard errors
+CONVERGED = 1e-9  # remaining distance to the maximum, in standard errors
 CLOSE_ENOUGH = 1e-10  # standard errors: less than the rounding of the sums
 _SHRINKING = 0.1  # distances that fall at least so fast are those of Newton's method near a maximum
 _ROUNDING = 1e-13  # of sums of doubles, relative: some hundred times the rounding of one
@@ -80,7 +81,7 @@ def maximise(
         gain = float(here.gradient @ step - 0.5 * step @ here.information @ step)
         distance = np.sqrt(2 * max(gain, 0.0)) if newton else np.inf
         noise = _ROUNDING * abs(here.value)
-        if distance <= _CONVERGED:
+        if distance <= CONVERGED:
             return Solution(theta + step, here, iteration, converged=True, diverged=False)
         # Near the maximum each distance is about the square of the last times a constant, which the last two tell.
         # Where a fit runs away, distances shrink by a constant factor instead.

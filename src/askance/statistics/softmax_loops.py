@@ -176,6 +176,29 @@ def add_cubed_reaches(features, centre, intercept, steps, weights, sums):  # typ
             sums[number] += cubes
 
 
+@compiled
+def add_cubes(moved, weights, sums):  # type: ignore[no-untyped-def]
+    """Add the cube of how far apart steps move the logits of each record, where these were multiplied out already.
+
+    Parameters
+    ----------
+    moved : n x m x K-1
+    weights : n, or empty for all ones
+    sums : m, added to
+    """
+    n, count_steps, free = moved.shape
+    for i in range(n):
+        weight = weights[i] if weights.shape[0] else 1.0
+        for number in range(count_steps):
+            highest, lowest, lost = 0.0, 0.0, 0.0
+            for k in range(free):
+                highest = max(highest, moved[i, number, k])
+                lowest = min(lowest, moved[i, number, k])
+                lost += 0.0 * moved[i, number, k]  # no number where a step was too long for one
+            reach = highest - lowest
+            sums[number] += weight * reach * reach * reach + lost
+
+
 @compiled_for_sums
 def _turn(features, centre, intercept, start, count, rows):  # type: ignore[no-untyped-def]
     """Fill a tile with some records, column by column: the intercept first, and less their centre if there is one."""

@@ -9,7 +9,7 @@ from askance.arrays import Floats
 from askance.solvers.softmax import posterior
 from askance.statistics.base import Records, add_fields
 from askance.statistics.row_blocks import blocks, with_intercept
-from askance.statistics.softmax_loops import add_cubed_reaches
+from askance.statistics.softmax_loops import add_cubed_reaches, add_cubes
 from askance.statistics.softmax_score import NARROW, Method
 
 
@@ -95,11 +95,11 @@ class CubedReaches:
             steps = np.ascontiguousarray(self.steps)
             add_cubed_reaches(features, centre, self.intercept, steps, weights, values)
             return ObjectiveSums(len(records), values)
-        across = np.ascontiguousarray(self.steps.reshape(-1, self.steps.shape[2]).T)
-        for block in blocks(records):
-            rows = with_intercept(block.features, self.intercept, self.centre)
-            moved = (rows @ across).reshape(len(block), *self.steps.shape[:2])
-            reach = np.maximum(moved.max(axis=2), 0.0) - np.minimum(moved.min(axis=2), 0.0)
-            cubes = reach * reach * reach
-            values += cubes.sum(axis=0) if block.weights is None else block.weights @ cubes
+        # A bound needs few digits, and half of them take half of the time; what they cannot hold makes it no number.
+        with np.errstate(over="ignore", invalid="ignore"):
+            across = self.steps.reshape(-1, self.steps.shape[2]).T.astype(np.float32, order="C")
+            for block in blocks(records):
+                rows = with_intercept(block.features, self.intercept, self.centre).astype(np.float32)
+                moved = (rows @ across).reshape(len(block), *self.steps.shape[:2])
+                add_cubes(moved, np.empty(0) if block.weights is None else block.weights, values)
         return ObjectiveSums(len(records), values)

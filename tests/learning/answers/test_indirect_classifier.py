@@ -594,13 +594,15 @@ def test_a_channel_that_hides_a_class_can_still_be_fitted_by_likelihood():
     assert ask.IndirectClassifier(coarse).fit(X, reports).converged_
 
 
-@pytest.mark.parametrize("method", ["marginal", "moments"])
-def test_many_columns_are_searched_by_slopes_and_end_where_newton_does(method, monkeypatch):
+@pytest.mark.parametrize(
+    ("method", "n"), [("marginal", 6000), ("marginal", 12_000), ("moments", 12_000)]
+)  # 12,000 are begun with a sample
+def test_many_columns_are_searched_by_slopes_and_end_where_newton_does(method, n, monkeypatch):
     rng = np.random.default_rng(12)
-    X = rng.normal(size=(6000, 300)) + np.linspace(-5, 5, 300)  # wider than our own loop takes, and off centre
+    X = rng.normal(size=(n, 300)) + np.linspace(-5, 5, 300)  # wider than our own loop takes, and off centre
     X[:, 7] = 3.0  # constant
     channel = ask.RandomizedResponse([0, 1], epsilon=2.0)
-    truth = (rng.random(6000) < 1 / (1 + np.exp(-(X[:, :3] - X[:, :3].mean(axis=0)).sum(axis=1)))).astype(int)
+    truth = (rng.random(n) < 1 / (1 + np.exp(-(X[:, :3] - X[:, :3].mean(axis=0)).sum(axis=1)))).astype(int)
     reports = channel.simulate(truth, rng)
     with pytest.warns(ask.AskanceWarning, match="constant"):
         by_slopes = ask.IndirectClassifier(channel, method=method).fit(X, reports)

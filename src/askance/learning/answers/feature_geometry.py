@@ -76,13 +76,20 @@ class Geometry:
         return back
 
     def root_mean_square_logit(self, theta: Floats) -> float:
-        return float(np.sqrt(max(np.einsum("ij,jk,ik->i", theta, self.second, theta).max(), 0.0)))
+        return float(np.sqrt(max(((theta @ self.second) * theta).sum(axis=1).max(), 0.0)))
+
+    @cached_property
+    def _axes(self) -> tuple[Floats, Floats, Floats]:
+        """The columns' scale, and eigenvalues and vectors of their moments in it; empty columns have scale one."""
+        scale = np.sqrt(np.diag(self.second))
+        scale[scale == 0] = 1.0
+        values, vectors = np.linalg.eigh(self.second / np.outer(scale, scale))
+        return scale, values, vectors
 
     @cached_property
     def whitening(self) -> tuple[Floats, Floats]:
         """W and V with W' E[z z'] W = I and V W' z = z, on the directions in which the features vary."""
-        scale = np.sqrt(np.maximum(np.diag(self.second), np.finfo(float).tiny))
-        values, vectors = np.linalg.eigh(self.second / np.outer(scale, scale))
+        scale, values, vectors = self._axes
         seen = values > COLLINEAR * values[-1]
         axes, spread = vectors[:, seen], np.sqrt(values[seen])
         return axes / spread / scale[:, None], axes * spread * scale[:, None]
@@ -90,10 +97,8 @@ class Geometry:
     @cached_property
     def undetermined(self) -> Flags:
         """Which columns of z have no estimate of their own: constant ones, and those of a collinearity."""
-        scale = np.sqrt(np.diag(self.second))
-        empty = scale == 0
-        scale[empty] = 1.0
-        values, vectors = np.linalg.eigh(self.second / np.outer(scale, scale))
+        _, values, vectors = self._axes
+        empty = np.diag(self.second) == 0
         unseen = values <= COLLINEAR * max(float(values[-1]), np.finfo(float).tiny)
         loading = np.where(empty, 0.0, np.abs(vectors[:, unseen]).max(axis=1, initial=0.0))
         taking_part: Flags = loading > _TAKES_PART * max(float(loading.max(initial=0.0)), _NO_PART)

@@ -1,10 +1,12 @@
 """The inverse of an information matrix, of parameters in any units, some of which may be left out."""
 
 import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from askance.arrays import Floats
 
 _NO_CURVATURE = 1e-13  # relative eigenvalue of an information matrix that is rounding alone
+_PLAIN = 1e8  # trace of the inverse up to which all eigenvalues are far from that
 
 
 def inverse_information(information: Floats) -> Floats:
@@ -20,5 +22,16 @@ def inverse_information(information: Floats) -> Floats:
     # Columns that are left out have zeros, of which an inverse makes rounding: it is not to be blown up.
     scale = np.sqrt(np.where(size > 0, np.maximum(size, np.finfo(float).tiny), 1.0))
     scaled = information / np.outer(scale, scale)
-    inverse: Floats = np.linalg.pinv(scaled, rcond=_NO_CURVATURE, hermitian=True) / np.outer(scale, scale)
+    inverse: Floats = _inverse(scaled) / np.outer(scale, scale)
     return inverse
+
+
+def _inverse(matrix: Floats) -> Floats:
+    """By Cholesky's factors, which take a tenth of the time of eigenvalues, unless some of these are to be left out."""
+    try:
+        inverse: Floats = cho_solve(cho_factor(matrix), np.eye(len(matrix)))
+    except (LinAlgError, ValueError):
+        inverse = np.full_like(matrix, np.nan)
+    if np.trace(inverse) <= _PLAIN:
+        return inverse
+    return np.asarray(np.linalg.pinv(matrix, rcond=_NO_CURVATURE, hermitian=True))

@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 
 from askance.arrays import Flags, Floats
+from askance.learning.answers.information_inverse import inverse_information
 from askance.learning.answers.penalised_fit import PenaltyKind, StandardisedFit
 from askance.learning.answers.softmax_problem import SoftmaxTask
 from askance.solvers.newton import Solution
@@ -40,7 +41,7 @@ def bent(task: SoftmaxTask, theta: Floats, sums: ScoreSums) -> Flags:
 def _to_the_ends(task: SoftmaxTask, information: Floats) -> Floats:
     """The step from the estimate to each parameter's upper end, with the others moved as they would be."""
     back = np.kron(np.eye(task.classes - 1), task.geometry.uncentring)
-    covariance = np.linalg.pinv(information, hermitian=True)
+    covariance = inverse_information(information)
     spread = covariance @ back.T
     errors = np.sqrt(np.maximum(np.einsum("ij,ji->i", back, spread), np.finfo(float).tiny))
     steps: Floats = (_END * spread / errors).T
@@ -50,7 +51,7 @@ def _to_the_ends(task: SoftmaxTask, information: Floats) -> Floats:
 def _bend_at_most(task: SoftmaxTask, steps: Floats, sums: ScoreSums) -> Floats:
     reaches = CubedReaches(steps.reshape(-1, *task.zero().shape), task.problem.intercept, task.geometry.centre)
     cubes = task.engine.reduce(reaches, task.source).values
-    parabola = np.einsum("ij,jk,ik->i", steps, sums.information, steps)
+    parabola = ((steps @ sums.information) * steps).sum(axis=1)
     missing: Floats = np.abs(parabola - _END**2) + 2 * np.abs(steps @ sums.gradient) + 2 * _MISSING * cubes
     return missing / _END**2
 

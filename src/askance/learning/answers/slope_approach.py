@@ -1,27 +1,41 @@
-"""Wide problems are searched by slopes: second derivatives of many columns cost as much as hundreds of slopes.
+"""Wide problems are searched by slopes: second derivatives of many columns cost as much as dozens of slopes.
 
-Limited-memory BFGS in coordinates in which the features are uncorrelated, where likelihoods of labels are nearly round.
-It leads to within a fraction of a standard error; Newton's method then has two steps to go.
+Limited-memory BFGS in coordinates in which the features are uncorrelated, where likelihoods of labels are nearly round,
+leads to within a fraction of a standard error. The information there is then good for what is left of the way.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.optimize import minimize
 
 from askance.arrays import Floats
 from askance.engines.sources import RecordSource
 from askance.learning.answers.softmax_problem import SoftmaxTask
+from askance.solvers.newton import CONVERGED, Solution
 from askance.statistics.softmax_score import NARROW, Method
-from askance.statistics.softmax_slope import SoftmaxSlope
+from askance.statistics.softmax_slope import SlopeSums, SoftmaxSlope
 
 _MOST_STEPS = 100  # 784 made-up columns took 6 to 16; what takes longer runs away, which Newton's method sees
-# Slope of an average record at which to stop, times the root of their number: some .02 standard errors of a coordinate.
-_FLAT = 0.003
+# Slope of an average record at which to stop, times the root of their number: some .02 standard errors of a coordinate
+# where another fit starts from here, and .001 of all 784 together where this is the last one.
+_ROUGHLY, _FLAT = 0.003, 1e-5
 _FAR = 10.0  # root mean square logit: as far as that, a fit may be running away
 _SAME = 3.0  # standard errors between ends, of all coordinates together, below which one of them is enough
+# Standard errors, of all parameters together, within which the information is that of the maximum, to some five digits.
+_THERE = 0.003
+_MOST_TURNS = 8  # steps by the same information, of which each is hundreds of times shorter than the one before
+
+
+class End(NamedTuple):
+    """Where slopes lead from a start: parameters, and the objective there. No objective: they lead too far to tell."""
+
+    theta: Floats
+    value: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,52 +43,88 @@ class SlopeApproach:
     """The way to a maximum of one problem, as far as slopes lead."""
 
     task: SoftmaxTask
+    method: Method
+    source: RecordSource
+    penalty: Floats
 
     @property
     def pays(self) -> bool:
         """Whether columns are so many that it is the shorter way."""
         return self.task.width > NARROW
 
-    def from_start(self, method: Method, source: RecordSource, start: Floats, penalty: Floats) -> Floats | None:
-        """Return parameters near a maximum; nothing where the way leads too far to tell."""
+    def from_start(self, start: Floats, *, roughly: bool) -> End:
+        """Go from a start to near a maximum."""
         task, shape = self.task, start.shape
         white, unwhite = task.geometry.whitening
-        table = task.table(method)
-        total = float(task.reports.weight.sum()) * source.num_rows / task.reports.rows
+        total = float(task.reports.weight.sum()) * self.source.num_rows / task.reports.rows
+        origin = (start @ unwhite).ravel()
 
         def loss(turned: Floats) -> tuple[float, Floats]:
             theta = turned.reshape(len(start), -1) @ white.T
-            score = SoftmaxSlope(theta, table, method, task.problem.intercept, task.geometry.centre)
-            sums = task.engine.reduce(score, source)
-            pull = penalty @ theta.ravel()
-            value = sums.objective - 0.5 * float(theta.ravel() @ pull)
-            gradient = (sums.gradient - pull).reshape(shape) @ white
-            return -value / total, -gradient.ravel() / total
+            sums = self._penalised(theta)
+            return -sums.objective / total, -(sums.gradient.reshape(shape) @ white).ravel() / total
 
-        found = minimize(
-            loss,
-            (start @ unwhite).ravel(),
-            jac=True,
-            method="L-BFGS-B",
-            options={"maxiter": _MOST_STEPS, "gtol": _FLAT / np.sqrt(source.num_rows), "ftol": 0.0, "maxcor": 20},
-        )
-        theta: Floats = found.x.reshape(len(start), -1) @ white.T
-        lost = not np.all(np.isfinite(theta)) or task.geometry.root_mean_square_logit(theta) > _FAR
-        return None if lost else theta
+        # The search goes as far as one unit first. With the curvature of a label that is known, that should be where a
+        # parabola has its maximum.
+        unit = 4 * float(np.linalg.norm(loss(origin)[1]))
+        unit = unit if unit > 0 else 1.0
 
-    def from_starts(
-        self, method: Method, source: RecordSource, starts: Sequence[Floats], penalty: Floats
-    ) -> list[Floats]:
-        """The ends of the ways from several starts, each once; a start itself where its way leads too far."""
-        ends: list[Floats] = []
+        def in_units(place: Floats) -> tuple[float, Floats]:
+            value, gradient = loss(unit * place)
+            return value, unit * gradient
+
+        flat = (_ROUGHLY if roughly else _FLAT) / math.sqrt(self.source.num_rows)
+        options = {"maxiter": _MOST_STEPS, "gtol": flat * unit, "ftol": 0.0, "maxcor": 20}
+        found = minimize(in_units, origin / unit, jac=True, method="L-BFGS-B", options=options)
+        theta: Floats = (unit * found.x).reshape(len(start), -1) @ white.T
+        if not np.all(np.isfinite(theta)) or task.geometry.root_mean_square_logit(theta) > _FAR:
+            return End(start, None)
+        return End(theta, -float(found.fun))
+
+    def from_starts(self, starts: Sequence[Floats], *, roughly: bool) -> list[End]:
+        """The ends of the ways from several starts, each once."""
+        ends: list[End] = []
         for start in starts:
-            end = self.from_start(method, source, start, penalty)
-            if end is None:
-                ends.append(start)
-            elif not any(self._same(end, other, source.num_rows) for other in ends):
+            end = self.from_start(start, roughly=roughly)
+            if not any(self._same(end, other) for other in ends):
                 ends.append(end)
         return ends
 
-    def _same(self, one: Floats, other: Floats, rows: int) -> bool:
+    def settled(self, theta: Floats, unit: float) -> Solution | None:
+        """Go the rest of the way by the information near its end; nothing where that does not lead there."""
+        task, used = self.task, self.task.used
+        here = task.objective(self.source, self.penalty, unit, self.method, with_outer=True)(theta.ravel())
+        try:
+            factor = cho_factor(here.information + np.diag(np.where(used, 0.0, 1.0)))
+        except LinAlgError:
+            return None
+        flat, gradient, previous = theta.ravel(), here.gradient, _THERE
+        for turn in range(_MOST_TURNS):
+            step = cho_solve(factor, gradient)
+            distance = math.sqrt(max(float(gradient @ step), 0.0))
+            if not distance <= previous:
+                return None
+            flat = flat + step
+            if distance <= CONVERGED or (turn and distance * (distance / previous) <= CONVERGED):
+                return Solution(flat.reshape(theta.shape), here, turn + 1, converged=True, diverged=False)
+            previous = distance
+            sums = self._penalised(flat.reshape(theta.shape))
+            gradient = unit * used * sums.gradient
+            here = here._replace(value=unit * sums.objective, gradient=gradient)
+        return None
+
+    def _penalised(self, theta: Floats) -> SlopeSums:
+        task = self.task
+        score = SoftmaxSlope(theta, task.table(self.method), self.method, task.problem.intercept, task.geometry.centre)
+        sums = task.engine.reduce(score, self.source)
+        pull = self.penalty @ theta.ravel()
+        return sums._replace(
+            objective=sums.objective - 0.5 * float(theta.ravel() @ pull), gradient=sums.gradient - pull
+        )
+
+    def _same(self, one: End, other: End) -> bool:
+        if one.value is None or other.value is None:
+            return False
         # A logit tells at most 1/4 of a record about itself: distances in standard errors are no longer than that.
-        return 0.5 * math.sqrt(rows) * self.task.geometry.root_mean_square_logit(one - other) < _SAME
+        apart = self.task.geometry.root_mean_square_logit(one.theta - other.theta)
+        return 0.5 * math.sqrt(self.source.num_rows) * apart < _SAME

@@ -149,18 +149,24 @@ class SoftmaxTask:
         return SoftmaxScore(theta, table, method, self.problem.intercept, with_outer, self.geometry.centre)
 
     def objective(
-        self, source: RecordSource, penalty: Floats, unit: float, method: Method | None = None
+        self,
+        source: RecordSource,
+        penalty: Floats,
+        unit: float,
+        method: Method | None = None,
+        *,
+        with_outer: bool = False,
     ) -> Callable[[Floats], Local]:
         """Return ``unit`` times the objective less a quadratic penalty, as a function of the parameters."""
         method = method or self.problem.method
         table, shape, used = self.table(method), self.zero().shape, self.used.astype(float)
 
         def local(flat: Floats) -> Local:
-            sums = self.engine.reduce(self.score(flat.reshape(shape), table, method), source)
+            sums = self.engine.reduce(self.score(flat.reshape(shape), table, method, with_outer), source)
             pull = penalty @ flat
             value = sums.objective - 0.5 * float(flat @ pull)
             information = (sums.information + penalty) * np.outer(used, used)
-            return Local(unit * value, unit * used * (sums.gradient - pull), unit * information)
+            return Local(unit * value, unit * used * (sums.gradient - pull), unit * information, sums.outer)
 
         return local
 
