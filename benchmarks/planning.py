@@ -19,7 +19,7 @@ from benchmarks import Measurement
 STUDIES = 300  # a simulated standard error is then known to 4%, a power to .03
 RATIO_STUDIES = 900  # a mean of errors is known less well than a deviation: 6% with 300
 MORE = 5  # times as many fresh studies, where the first ones were outside of a limit
-FIRST_SEED, FRESH_SEED = 1000, 5000
+FIRST_SEED, FRESH_SEED = 21_000, 27_000  # below 20,000 the rule of power was chosen
 ERROR_OFF, POWER_OFF = 0.10, 0.05
 AGE = np.linspace(20, 70, 300)
 PILOT = {"age": AGE, "income": 2 + 0.1 * AGE + np.tile([-1.5, 0.5, 1.0], 100)}
@@ -126,7 +126,8 @@ def main() -> Iterator[Measurement]:
     yield Measurement("settings", len(gaps), "")
     yield Measurement("standard errors off by, in the median", float(np.median(gaps)), "")
     yield Measurement("standard errors off by, at most", float(np.max(gaps)), "", at_most=ERROR_OFF)
-    yield Measurement("power off by, at most", float(np.max(powers)) if powers else None, "", at_most=POWER_OFF)
+    if powers:
+        yield Measurement("power off by, at most", float(np.max(powers)), "", at_most=POWER_OFF)
     yield Measurement("slowest plan", slowest, "s", at_most=2)
 
 

@@ -10,8 +10,7 @@ import numpy as np
 from askance.arrays import Floats
 from askance.errors import InvalidInput
 from askance.planning.quantities.base import Quantity
-
-_OUTSIDE = 0.05  # of the estimates, the outermost on both sides: what a 95% interval leaves out
+from askance.planning.quantities.middle_spread import middle_spread
 
 
 @dataclass(frozen=True)
@@ -75,33 +74,11 @@ def check_by_simulation(
     return SimulatedCheck(
         studies,
         _numbers(np.median(values, axis=0) - quantity.values),
-        _numbers(_spread(values)),
+        _numbers(middle_spread(values)),
         _numbers(np.nanmedian(errors, axis=0)),
         _numbers(inside.mean(axis=0)),
         _numbers((p_values < 1 - level).mean(axis=0)),
     )
-
-
-def _spread(values: Floats) -> Floats:
-    """The standard deviation of the middle 95% of the estimates, over that of the middle of a normal law.
-
-    An estimate of few carriers is now and then far out, or runs away: of 1500 studies with a standard error of .24, a
-    few such made the plain deviation 16% larger, which tells of no interval that anybody will see.
-    """
-    ordered, outer = np.sort(values, axis=0), round(_OUTSIDE / 2 * len(values))
-    return np.asarray(ordered[outer : len(values) - outer].std(axis=0, ddof=1) / _middle_spread(outer, len(values)))
-
-
-def _middle_spread(outer: int, studies: int) -> float:
-    """The deviation of what is left of normal numbers without their outermost ones on both sides."""
-    from scipy.special import ndtri
-
-    if not outer:
-        return 1.0
-    share = 1 - 2 * outer / studies
-    end = float(ndtri(0.5 + share / 2))
-    density = math.exp(-(end**2) / 2) / math.sqrt(2 * math.pi)
-    return math.sqrt(1 - 2 * end * density / share)
 
 
 def _numbers(values: Floats) -> tuple[float, ...]:

@@ -1,5 +1,6 @@
 """Hidden numbers: the mean of one, and coefficients of a regression from whole rows of them."""
 
+import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,10 +16,12 @@ from askance.channels.rows.private_row import MECHANISMS, PrivateRow
 from askance.errors import InvalidInput
 from askance.planning.quantities.base import Estimate, Quantity, StandardErrors, per_respondent
 from askance.planning.quantities.designs import checked_level
+from askance.planning.quantities.middle_spread import middle_spread
 
 _NUMBER_MECHANISMS = ("hybrid", "piecewise", "duchi")
 _DRAWN = 20_000  # reports from which the variance of a coefficient's influence is taken: right to about 2%
 _QUICKLY = 4_000_000  # proposals that a mechanism of much work may look at: half a second's worth
+_STUDIES = 2000  # drawn to see how much wider than its formula the law of the estimates is: right to about 2%
 _SEED = 20_160_527  # the same plan every time: its own randomness is below what is printed
 
 
@@ -107,7 +110,8 @@ class RowCoefficients(Quantity):
 
     No formula holds for every mechanism. But a report B has E[B] = a a' of its row a = (1, x, y), and moves
     the coefficients theta by M_xx^-1 (B_xy - B_xx theta), M being the pilot's own moments: reports are drawn, and the
-    variance of that is taken.
+    variance of that is taken. Where few reports leave M_xx itself uncertain, its errors are drawn too. Errors are those
+    of estimates that are not shrunk (``ridge=0``); the default shrinks what is mostly noise, and has smaller ones.
 
     Parameters
     ----------
@@ -193,6 +197,45 @@ class RowCoefficients(Quantity):
         return {name: column[drawn] for name, column in self._table.items()}
 
     def standard_errors(self, design: Any) -> StandardErrors:
+        influence, noise = self._influence(design)
+        formula = per_respondent(influence.var(axis=0)[self._planned])
+        if design is None:
+            return formula
+        exact = self._pilot_moments
+        inverse = np.linalg.inv(exact[:-1, :-1])
+        theta = inverse @ exact[:-1, -1]
+        rng = np.random.default_rng(_SEED)
+        # The mean of many reports is normal, but what is solved for is no linear function of it.
+        values, axes = np.linalg.eigh(np.cov(noise.reshape(len(noise), -1).T))
+        off = (rng.normal(size=(_STUDIES, len(values))) * np.sqrt(np.maximum(values, 0.0))) @ axes.T
+        off = off.reshape(-1, *exact.shape)
+        straight = middle_spread((off[:, :-1, -1] - off[:, :-1, :-1] @ theta) @ inverse)
+
+        def errors(n: float) -> Floats:
+            moments = exact + off / math.sqrt(n)
+            solved = np.linalg.solve(moments[:, :-1, :-1], moments[:, :-1, -1:])[..., 0]
+            return np.asarray(formula(n) * (middle_spread(solved) * math.sqrt(n) / straight)[self._planned])
+
+        return errors
+
+    def shifts(self, design: Any) -> StandardErrors:
+        """By the formula alone, which is what the studies themselves state and test with."""
+        influence, _ = self._influence(design)
+        errors = per_respondent(influence.var(axis=0)[self._planned])
+        return lambda n: np.abs(self.values - self.null) / errors(n)
+
+    @property
+    def _planned(self) -> list[int]:
+        return [1 + list(self._slopes).index(name) for name in self.names]
+
+    @property
+    def _pilot_moments(self) -> Floats:
+        names = [*self._slopes, self.outcome]
+        table = np.column_stack([np.ones(len(self._table[self.outcome])), *(self._table[name] for name in names)])
+        return np.asarray(table.T @ table / len(table))
+
+    def _influence(self, design: Any) -> tuple[Floats, Floats]:
+        """What drawn reports each do to the coefficients, and their products a a' of which that is made."""
         rng = np.random.default_rng(_SEED)
         names = [*self._slopes, self.outcome]
         if design is None:
@@ -207,13 +250,10 @@ class RowCoefficients(Quantity):
             first, second = np.triu_indices(len(order))
             own[:, first, second] = own[:, second, first] = moments
             products = (design.to_units @ own @ design.to_units.T)[:, order][:, :, order]
-        table = np.column_stack([np.ones(len(self._table[self.outcome])), *(self._table[name] for name in names)])
-        moments = table.T @ table / len(table)
-        inverse = np.linalg.inv(moments[:-1, :-1])
-        theta = inverse @ moments[:-1, -1]
-        influence = (products[:, :-1, -1] - products[:, :-1, :-1] @ theta) @ inverse
-        chosen = [1 + list(self._slopes).index(name) for name in self.names]
-        return per_respondent(influence.var(axis=0)[chosen])
+        exact = self._pilot_moments
+        inverse = np.linalg.inv(exact[:-1, :-1])
+        theta = inverse @ exact[:-1, -1]
+        return (products[:, :-1, -1] - products[:, :-1, :-1] @ theta) @ inverse, products
 
     def simulate(self, design: Any, n: int, rng: np.random.Generator) -> Estimate:
         rows = self._rows(n, rng)
@@ -229,7 +269,7 @@ class RowCoefficients(Quantity):
 
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # what a fit remarks is not of interest: its numbers are
-                fitted = IndirectRegressor(design, self.outcome).fit(design.simulate(rows, rng))
+                fitted = IndirectRegressor(design, self.outcome, ridge=0.0).fit(design.simulate(rows, rng))
             found, errors = fitted.coef_, fitted.standard_errors_[1:]
         chosen = [list(self._slopes).index(name) for name in self.names]
         with np.errstate(divide="ignore", invalid="ignore"):

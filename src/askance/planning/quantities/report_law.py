@@ -8,6 +8,7 @@ from scipy.special import expit, logit
 
 from askance.arrays import Floats
 from askance.planning.quantities.grouped_design import GroupedDesign
+from askance.planning.quantities.middle_spread import middle_spread
 
 _STEPS = 50  # of Fisher scoring, which needs five to ten
 _SETTLED = 1e-9  # of a mean log-likelihood: nothing, beside the losses of 1e-4 that are planned for
@@ -81,10 +82,14 @@ class ReportLaw:
         """Twice what the mean log-likelihood of a respondent loses if a coefficient is zero and the others follow."""
         truth = self.truth(theta)
         law = self.law(truth)
-        free = [number for number in range(len(truth)) if number != place]
-        here = truth.copy()
-        here[place] = 0.0
-        value = self._mean(law, here)
+        start = truth.copy()
+        start[place] = 0.0
+        _, value = self._highest(law, start, [number for number in range(len(truth)) if number != place])
+        return 2 * max(self._mean(law, truth) - value, 0.0)
+
+    def _highest(self, law: Floats, start: Floats, free: list[int]) -> tuple[Floats, float]:
+        """Maximise the mean log-likelihood of reports that came as ``law`` says over some of the parameters."""
+        here, value = start, self._mean(law, start)
         for _ in range(_STEPS):
             found, flat = self.scores(here)
             gradient = (flat.T @ (law / np.sqrt(found)).ravel())[free]
@@ -102,7 +107,27 @@ class ReportLaw:
             here, value = there, higher
             if gained < _SETTLED:
                 break
-        return 2 * max(self._mean(law, truth) - value, 0.0)
+        return here, value
+
+    def widening(self, theta: Floats, n: int, studies: int, rng: np.random.Generator) -> Floats:
+        """How much wider than its formula the law of maximum likelihood estimates is, at a number of respondents.
+
+        Of each drawn study the estimate and the formula's share of it are taken: what both have in common, which is
+        most of it, does not blur their ratio.
+        """
+        truth = self.truth(theta)
+        inverse = np.linalg.inv(self.information(truth))
+        found, formula = np.empty((2, studies, len(truth)))
+        for number in range(studies):
+            drawn = replace(self, rows=self.rows[rng.integers(len(self.rows), size=n)])
+            law = drawn.law(truth)
+            reports = (rng.random((n, 1)) * law.sum(axis=1, keepdims=True) > law.cumsum(axis=1)).sum(axis=1)
+            seen = np.zeros_like(law)
+            seen[np.arange(n), np.minimum(reports, law.shape[1] - 1)] = 1.0
+            slopes = drawn.scores(truth)[1]
+            formula[number] = inverse @ (slopes.T @ (seen / np.sqrt(law)).ravel()) / n
+            found[number] = drawn._highest(seen, truth, list(range(len(truth))))[0] - truth
+        return np.asarray(middle_spread(found) / middle_spread(formula))
 
     def _mean(self, law: Floats, parameters: Floats) -> float:
         return float((law * np.log(self.law(parameters))).sum() / len(self.rows))

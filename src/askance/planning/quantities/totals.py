@@ -2,14 +2,14 @@
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 
-from askance.arrays import Floats
+from askance.arrays import Codes, Floats
 from askance.channels.guarantee import Guarantee
 from askance.errors import InvalidInput, Unidentifiable
 from askance.mechanisms.budget import Budget
@@ -106,13 +106,27 @@ class TotalsCoefficients(Coefficients):
         rows = len(self._rows)
         inverse = np.linalg.inv((self._rows * (carriers * (1 - carriers))[:, None]).T @ self._rows / rows)
         clean = np.diag(inverse)
-        noise = 0.0
-        if design is not None:
-            sums = sum_by_label(self._rows[:, 1:], (carriers > np.median(carriers)).astype(np.int64), 2, True)
-            mechanism, _ = choose_sum_mechanism(design.mechanism, sums, design.budget, self.classes)
-            noise = mechanism.error(sums) / self._rows.shape[1] * rows**2  # of one value, times n squared
-        spread = np.diag(inverse @ inverse) * noise / 4
-        return lambda n: np.sqrt(clean / n + spread / n**2)[self._planned]
+        if design is None:
+            return lambda n: np.sqrt(clean / n)[self._planned]
+        noise = self._noise(design, (carriers > np.median(carriers)).astype(np.int64))
+        spread = np.diag(inverse @ inverse) / 4
+        return lambda n: np.sqrt(clean / n + spread * noise(n))[self._planned]
+
+    def _noise(self, design: LabelTotals, codes: Codes) -> Callable[[float], float]:
+        """The variance of one value of the release, by the number of people: their largest norm sets it."""
+        features, width = self._rows[:, 1:], self._rows.shape[1]
+        sums = sum_by_label(features, codes, 2, True)
+        one_norms, squared_norms = 1 + np.abs(features).sum(axis=1), 1 + (features**2).sum(axis=1)
+
+        def variance(n: float) -> float:
+            one, squared = math.sqrt(_largest_of(one_norms**2, n)), _largest_of(squared_norms, n)
+            seen = replace(
+                sums, one_norm=math.ceil(one / sums.step), squared_two_norm=math.ceil(squared / sums.step**2)
+            )
+            mechanism, _ = choose_sum_mechanism(design.mechanism, seen, design.budget, self.classes)
+            return float(mechanism.error(seen) / width * (sums.rows / n) ** 2)
+
+        return variance
 
     def shifts(self, design: Any) -> StandardErrors:
         """By the normal law of the estimates, most of whose errors are noise of the totals."""
@@ -142,6 +156,13 @@ class TotalsCoefficients(Coefficients):
             fitted = MeanOperatorClassifier(ridge=0.0).fit(rows[:, 1:], released)
         table = fitted.summary().values[self._planned]
         return Estimate(table[:, 0], table[:, 1], table[:, 3])
+
+
+def _largest_of(values: Floats, n: float) -> float:
+    """The mean of the largest of n values that are drawn from these."""
+    ordered = np.sort(values)
+    at_most = (np.arange(len(ordered) + 1) / len(ordered)) ** n
+    return float(ordered @ np.diff(at_most))
 
 
 @dataclass(frozen=True, eq=False)
