@@ -80,7 +80,7 @@ class Coefficients(Quantity):
             raise InvalidInput(f"of={self.of!r}", f"one of {', '.join(map(str, self.effects))}")
         rows = expected_rows(list(self.effects), self.covariates)
         rows = np.column_stack([np.ones(len(rows)), rows])
-        theta = np.concatenate([[_intercept(rows[:, 1:] @ slopes, prevalence)], slopes])
+        theta = np.concatenate([[intercept_at(rows[:, 1:] @ slopes, prevalence)], slopes])
         vars(self).update(_rows=rows, _theta=theta, classes=tuple(self.classes))
 
     @property
@@ -161,7 +161,7 @@ class Coefficients(Quantity):
         return Estimate(table[:, 0], table[:, 1], table[:, 3])
 
 
-def _intercept(slopes: Floats, prevalence: float) -> float:
+def intercept_at(slopes: Floats, prevalence: float) -> float:
     """The intercept at which the mean probability is the prevalence."""
     from scipy.optimize import brentq
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from askance.arrays import Codes, Floats
+from askance.arrays import Floats
 from askance.channels.guarantee import Guarantee
 from askance.errors import InvalidInput, Unidentifiable
 from askance.mechanisms.budget import Budget
@@ -17,12 +17,15 @@ from askance.mechanisms.counts.count_mechanisms import best_noise
 from askance.mechanisms.sums.label_sums import sum_by_label
 from askance.mechanisms.sums.mean_operator_mechanisms import choose_sum_mechanism
 from askance.planning.quantities.base import Estimate, Quantity, StandardErrors
-from askance.planning.quantities.coefficients import Coefficients
+from askance.planning.quantities.coefficients import Coefficients, intercept_at
 from askance.planning.quantities.designs import checked_level
 from askance.planning.theory.ratio_error import equally_apart, expected_ratio_error
 from askance.solvers.softmax import posterior
 
 _SUM_MECHANISMS = ("laplace", "knorm", "gaussian")
+_END = 1.959963984540054  # standard errors from zero at which a test at the 5% level rejects
+_TURNS = 4  # in which the estimate from which a test rejects is found, to a hundredth of its error
+_BEYOND = 3.0  # times the truth: an estimate as far as that is rejected by nearly no study
 _DELTA = Fraction(1, 10**6)  # of a normal law of noise where none is given: one in a million
 
 
@@ -102,20 +105,22 @@ class TotalsCoefficients(Coefficients):
             raise InvalidInput(f"the design {design!r}", "LabelTotals(epsilon, mechanism)")
 
     def standard_errors(self, design: Any) -> StandardErrors:
-        carriers = posterior((self._rows @ self._theta)[:, None]).probabilities[:, 1]
-        rows = len(self._rows)
-        inverse = np.linalg.inv((self._rows * (carriers * (1 - carriers))[:, None]).T @ self._rows / rows)
-        clean = np.diag(inverse)
-        if design is None:
-            return lambda n: np.sqrt(clean / n)[self._planned]
-        noise = self._noise(design, (carriers > np.median(carriers)).astype(np.int64))
-        spread = np.diag(inverse @ inverse) / 4
-        return lambda n: np.sqrt(clean / n + spread * noise(n))[self._planned]
+        noise = self._noise(design)
+        return lambda n: self._errors_at(self._theta, n, noise(n))[self._planned]
 
-    def _noise(self, design: LabelTotals, codes: Codes) -> Callable[[float], float]:
+    def _errors_at(self, theta: Floats, n: float, noise: float) -> Floats:
+        """Standard errors of all coefficients, if these are the truth."""
+        carriers = posterior((self._rows @ theta)[:, None]).probabilities[:, 1]
+        mean = (self._rows * (carriers * (1 - carriers))[:, None]).T @ self._rows / len(self._rows)
+        inverse = np.linalg.inv(mean)
+        return np.asarray(np.sqrt(np.diag(inverse) / n + np.diag(inverse @ inverse) / 4 * noise))
+
+    def _noise(self, design: LabelTotals | None) -> Callable[[float], float]:
         """The variance of one value of the release, by the number of people: their largest norm sets it."""
+        if design is None:
+            return lambda n: 0.0
         features, width = self._rows[:, 1:], self._rows.shape[1]
-        sums = sum_by_label(features, codes, 2, True)
+        sums = sum_by_label(features, np.zeros(len(features), dtype=np.int64), 2, True)
         one_norms, squared_norms = 1 + np.abs(features).sum(axis=1), 1 + (features**2).sum(axis=1)
 
         def variance(n: float) -> float:
@@ -129,8 +134,31 @@ class TotalsCoefficients(Coefficients):
         return variance
 
     def shifts(self, design: Any) -> StandardErrors:
-        """By the normal law of the estimates, most of whose errors are noise of the totals."""
-        return Quantity.shifts(self, design)
+        """Wald's test rejects from the estimate on that is as many of its own standard errors from zero as it takes.
+
+        Smaller coefficients have smaller errors, so that this estimate is nearer to zero than the errors at the truth
+        would have it.
+        """
+        noise = self._noise(design)
+
+        def shift(n: float) -> Floats:
+            variance = noise(n)
+            errors = self._errors_at(self._theta, n, variance)
+            found = []
+            for place in self._planned:
+                truth, there = abs(self._theta[place]), self._theta.copy()
+                rejected = truth
+                for _ in range(_TURNS):
+                    rejected = min(_END * self._errors_at(self._balanced(there), n, variance)[place], _BEYOND * truth)
+                    there[place] = math.copysign(rejected, self._theta[place])
+                found.append(max(_END + (truth - rejected) / errors[place], 0.0))
+            return np.array(found)
+
+        return shift
+
+    def _balanced(self, theta: Floats) -> Floats:
+        """The same coefficients with the intercept that leaves the prevalence what it is."""
+        return np.concatenate([[intercept_at(self._rows[:, 1:] @ theta[1:], self.prevalence)], theta[1:]])
 
     def simulate(self, design: Any, n: int, rng: np.random.Generator) -> Estimate:
         if design is None:
