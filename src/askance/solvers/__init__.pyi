@@ -6,6 +6,7 @@ from askance.solvers.em import expectation_maximisation as expectation_maximisat
 from askance.solvers.em import weight_argument as weight_argument
 from askance.solvers.log_f import LogF as LogF
 from askance.solvers.newton import CLOSE_ENOUGH as CLOSE_ENOUGH
+from askance.solvers.newton import CONVERGED as CONVERGED
 from askance.solvers.newton import Local as Local
 from askance.solvers.newton import Solution as Solution
 from askance.solvers.newton import maximise as maximise

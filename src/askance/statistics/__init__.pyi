@@ -23,6 +23,7 @@ from askance.statistics.softmax_score import NARROW as NARROW
 from askance.statistics.softmax_score import Method as Method
 from askance.statistics.softmax_score import ScoreSums as ScoreSums
 from askance.statistics.softmax_score import SoftmaxScore as SoftmaxScore
+from askance.statistics.softmax_slope import SlopeSums as SlopeSums
 from askance.statistics.softmax_slope import SoftmaxSlope as SoftmaxSlope
 from askance.statistics.softmax_values import CubedReaches as CubedReaches
 from askance.statistics.softmax_values import SoftmaxValues as SoftmaxValues

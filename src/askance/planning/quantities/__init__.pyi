@@ -5,6 +5,7 @@ from askance.planning.quantities.designs import answer_designs as answer_designs
 from askance.planning.quantities.designs import design_from_text as design_from_text
 from askance.planning.quantities.grouped_design import GroupedDesign as GroupedDesign
 from askance.planning.quantities.list_design import ListDesign as ListDesign
+from askance.planning.quantities.middle_spread import middle_spread as middle_spread
 from askance.planning.quantities.numbers import Mean as Mean
 from askance.planning.quantities.numbers import RowCoefficients as RowCoefficients
 from askance.planning.quantities.predictor import PredictorEffect as PredictorEffect
