@@ -84,10 +84,10 @@ class ReportLaw:
         law = self.law(truth)
         start = truth.copy()
         start[place] = 0.0
-        _, value = self._highest(law, start, [number for number in range(len(truth)) if number != place])
+        _, value = self.highest(law, start, [number for number in range(len(truth)) if number != place])
         return 2 * max(self._mean(law, truth) - value, 0.0)
 
-    def _highest(self, law: Floats, start: Floats, free: list[int]) -> tuple[Floats, float]:
+    def highest(self, law: Floats, start: Floats, free: list[int]) -> tuple[Floats, float]:
         """Maximise the mean log-likelihood of reports that came as ``law`` says over some of the parameters."""
         here, value = start, self._mean(law, start)
         for _ in range(_STEPS):
@@ -126,7 +126,7 @@ class ReportLaw:
             seen[np.arange(n), np.minimum(reports, law.shape[1] - 1)] = 1.0
             slopes = drawn.scores(truth)[1]
             formula[number] = inverse @ (slopes.T @ (seen / np.sqrt(law)).ravel()) / n
-            found[number] = drawn._highest(seen, truth, list(range(len(truth))))[0] - truth
+            found[number] = drawn.highest(seen, truth, list(range(len(truth))))[0] - truth
         return np.asarray(middle_spread(found) / middle_spread(formula))
 
     def _mean(self, law: Floats, parameters: Floats) -> float:
