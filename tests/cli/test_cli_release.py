@@ -137,7 +137,7 @@ def test_dollars_beside_bits_survive_both_sides(place, run):
     assert estimates["age"] == pytest.approx(1.0, abs=0.35)
     assert estimates["dose"] * 1e5 == pytest.approx(-0.5, abs=0.35)
     audited = ("audit", "mu.json", "--data", "labels.csv", "--features", "raw.parquet", "--id", "id", "--label", "ill")
-    code, out, err = run(*audited, "--draws", "60")
+    code, out, err = run(*audited, "--draws", "60", "--error-rate", "1e-9")
     assert code == 0, err + out
     code, _, err = run("verify", "mu.json")
     assert code == 0, err

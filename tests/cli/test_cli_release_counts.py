@@ -201,9 +201,8 @@ def test_larger_groups_are_released_and_audited(place, run):
     made = ask.read_release("counts.json")
     assert made.within[0].groups == ("a", "b")
     assert made.counts.sum() == made.within[0].counts.sum() == ROWS
-    code, out, err = run(
-        "audit", "counts.json", "--data", "nested.csv", "--label", "vote", "--bag", "ward", "--draws", "40"
-    )
+    data = ("--data", "nested.csv", "--label", "vote", "--bag", "ward")
+    code, out, err = run("audit", "counts.json", *data, "--draws", "40", "--error-rate", "1e-9")
     assert code == 0, err
     for within, says in (
         ("vote", "'vote' for labels and for larger groups"),

@@ -105,7 +105,7 @@ def test_a_whole_study(place, run):
         code, out, err = run("fit", f"{NASTY}.parquet", *words)
         assert code == 0, err
         check(out, err)
-    code, out, err = run("audit", "study.toml", "--draws", 2000, "--quiet")
+    code, out, err = run("audit", "study.toml", "--draws", 2000, "--error-rate", 1e-9, "--quiet")
     assert code == 0, err
     check(out, err)
 

@@ -144,5 +144,5 @@ def test_nodes_one_by_one_and_all_at_once_are_the_same_likelihood(monkeypatch):
     likelihood = GroupedAnswers.around(rows, np.arange(60) % 7, theta, 9)
     at_once = likelihood(theta + 0.1)
     monkeypatch.setattr("askance.learning.surveys.answer_likelihood._ROWS_AT_ONCE", 1)
-    for one, other in zip(likelihood(theta + 0.1), at_once, strict=True):
+    for one, other in zip(likelihood(theta + 0.1)[:3], at_once[:3], strict=True):  # value, gradient, information
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10)
