@@ -20,7 +20,7 @@ from askance.solvers.newton import CONVERGED, Solution
 from askance.statistics.softmax_score import NARROW, Method
 from askance.statistics.softmax_slope import SlopeSums, SoftmaxSlope
 
-_MOST_STEPS = 100  # 784 made-up columns took 6 to 16; what takes longer runs away, which Newton's method sees
+_MOST_STEPS = 100  # 784 made-up columns took 7 to 29; what takes longer runs away, which Newton's method sees
 # Slope of an average record at which to stop, times the root of their number: some .02 standard errors of a coordinate
 # where another fit starts from here, and .001 of all 784 together where this is the last one.
 _ROUGHLY, _FLAT = 0.003, 1e-5

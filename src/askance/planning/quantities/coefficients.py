@@ -25,7 +25,9 @@ from askance.solvers.softmax import posterior
 
 _FAIR_CHANCE = 2.5  # standard errors from zero: a power of .7
 _FEW_TO_MANY = (200, 2000)  # respondents of a drawn study: fewer have no estimate, and more take long to say nothing
-_STUDIES = 150  # drawn: the share by which errors are wider is then known to about .03
+# Drawn studies: the share by which errors are wider is then known to .03 (unrelated question) and .08 (anchor, eight
+# seeds each), and takes half a second; ten times as many would take longer than a plan may.
+_STUDIES = 150
 _SEED = 20_160_527  # the same plan every time
 
 

@@ -24,7 +24,7 @@ from askance.solvers.softmax import posterior
 
 _SUM_MECHANISMS = ("laplace", "knorm", "gaussian")
 _END = 1.959963984540054  # standard errors from zero at which a test at the 5% level rejects
-_TURNS = 4  # in which the estimate from which a test rejects is found, to a hundredth of its error
+_TURNS = 4  # in which the estimate from which a test rejects is found, to two thousandths of its error
 _BEYOND = 3.0  # times the truth: an estimate as far as that is rejected by nearly no study
 _DELTA = Fraction(1, 10**6)  # of a normal law of noise where none is given: one in a million
 
