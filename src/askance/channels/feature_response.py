@@ -11,31 +11,36 @@ from typing import Any
 
 import numpy as np
 
-from askance.channels.alphabet import as_labels
+from askance.arrays import Floats
+from askance.channels.alphabet import Label, as_labels
 from askance.channels.labels.finite import FiniteChannel
 from askance.channels.rows.coordinate_release import CoordinateRelease
 from askance.channels.rows.per_value_flip import PerValueFlip
+from askance.channels.rows.subset_channel import SubsetChannel
 from askance.errors import InvalidInput
 
 _MOST_BITS = 12  # of a report of all bits: 4,096 reports, which a table and a question of a study can still list
 
 
-def on_features(channel: PerValueFlip | CoordinateRelease, features: Any, classes: Sequence[Any]) -> FiniteChannel:
+def on_features(
+    channel: PerValueFlip | CoordinateRelease | SubsetChannel, features: Any, classes: Sequence[Any]
+) -> FiniteChannel:
     """Return the channel of labels that hides each by a response on its features.
 
     Parameters
     ----------
-    channel : PerValueFlip or CoordinateRelease
-        How a row of features is hidden.
+    channel : PerValueFlip, CoordinateRelease, SampledCoordinates or WindowRelease
+        How a row of features is hidden; the last two report k of them, and lie on both sides of zero.
     features : array, classes x dim
-        The features of each label, between zero and the channel's bound; "identity": one for each label, which is then
+        The features of each label, within the channel's bounds; "identity": one for each label, which is then
         the only one that is not zero.
     classes : sequence of labels
 
     Returns
     -------
     FiniteChannel
-        Reports of all bits read "010"; those of one coordinate "tense=1", with its number in place of a name.
+        Reports of all bits read "010"; those of one coordinate "2=1", with its number; those of several "0,2=5,1",
+        with a code for each.
 
     Examples
     --------
@@ -52,22 +57,27 @@ def on_features(channel: PerValueFlip | CoordinateRelease, features: Any, classe
     Raghunathan, Frostig, Duchi & Liang (2016), section 3.2.
     """
     labels = as_labels(classes, "classes")
-    if not isinstance(channel, PerValueFlip | CoordinateRelease):
-        raise InvalidInput(f"channel={channel!r}", "PerValueFlip(...) or CoordinateRelease(...)")
-    table = channel.bound * np.eye(len(labels)) if isinstance(features, str) and features == "identity" else features
+    if not isinstance(channel, PerValueFlip | CoordinateRelease | SubsetChannel):
+        raise InvalidInput(
+            f"channel={channel!r}", "PerValueFlip(...), CoordinateRelease(...), SampledCoordinates(...) or such"
+        )
+    low, high = channel.range
+    table = high * np.eye(len(labels)) if isinstance(features, str) and features == "identity" else features
     rows = np.asarray(table, dtype=float)
     if rows.shape != (len(labels), channel.dim):
         raise InvalidInput(
             f"features of shape {rows.shape}",
             f"({len(labels)}, {channel.dim}): a row for each label, as the channel hides",
         )
-    if not np.isfinite(rows).all() or rows.min() < 0 or rows.max() > channel.bound:
-        raise InvalidInput("features outside of what the channel hides", f"numbers from 0 to {channel.bound:g}")
+    if not np.isfinite(rows).all() or rows.min() < low or rows.max() > high:
+        raise InvalidInput("features outside of what the channel hides", f"numbers from {low:g} to {high:g}")
     if isinstance(channel, CoordinateRelease):
         names = [f"{place}={bit}" for place in range(channel.dim) for bit in (0, 1)]
         return FiniteChannel(
             channel.likelihood_of_rows(np.arange(2 * channel.dim, dtype=np.uint32), rows), labels, names
         )
+    if isinstance(channel, SubsetChannel):
+        return _of_some(channel, rows, labels)
     if channel.dim > _MOST_BITS:
         raise InvalidInput(
             f"reports of {channel.dim} bits",
@@ -82,3 +92,15 @@ def on_features(channel: PerValueFlip | CoordinateRelease, features: Any, classe
     outcomes = np.array(list(product((0, 1), repeat=channel.dim)), dtype=np.uint8)
     names = ["".join(map(str, bits)) for bits in outcomes.tolist()]
     return FiniteChannel(channel.likelihood_of_rows(outcomes, rows), labels, names)
+
+
+def _of_some(channel: Any, rows: Floats, labels: tuple[Label, ...]) -> FiniteChannel:
+    """The channel of labels whose reports are about k of the numbers."""
+    if channel.report_count > 1 << _MOST_BITS:
+        raise InvalidInput(
+            f"{channel.report_count:,} different reports",
+            f"at most {1 << _MOST_BITS:,}, all of which a table lists",
+            "A smaller epsilon or k, or fewer features, make them fewer; IndirectModel learns from any number of them, "
+            "as the channel itself draws them.",
+        )
+    return FiniteChannel(channel.likelihood_of_rows(channel.every_report(), rows), labels, channel.report_names())

@@ -9,6 +9,7 @@ from askance.channels.rows.private_row import MECHANISMS as MECHANISMS
 from askance.channels.rows.private_row import PrivateRow as PrivateRow
 from askance.channels.rows.report_views import ReportView as ReportView
 from askance.channels.rows.sampled_coordinates import SampledCoordinates as SampledCoordinates
+from askance.channels.rows.subset_channel import SubsetChannel as SubsetChannel
 from askance.channels.rows.triple_release import TripleRelease as TripleRelease
 from askance.channels.rows.vectors import NumberChannel as NumberChannel
 from askance.channels.rows.vectors import RowMechanism as RowMechanism

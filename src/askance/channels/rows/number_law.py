@@ -122,6 +122,18 @@ class NumberLaw:
         in_window = (self.window.values**2 - self.window.square_offset) / (self.window.kappa * self.window_share)
         return np.concatenate([in_window, np.zeros(self.codes - len(in_window))])
 
+    def probabilities(self, centred: Floats) -> Floats:
+        """Return P(code | z), numbers x codes."""
+        parts = []
+        if self.window is not None:
+            kappa = self.window.kappa
+            blank = (1 - kappa) / self.window.codes
+            parts.append(self.window_share * (kappa * self.window.inside(centred) + blank))
+        if self.coin is not None:
+            heads = self.coin.chance((centred + 1) / 2)
+            parts.append((1 - self.window_share) * np.column_stack([1 - heads, heads]))
+        return np.hstack(parts)
+
     def variance(self, centred: Floats) -> Floats:
         """Return Var[value of the report | z]."""
         square = centred**2

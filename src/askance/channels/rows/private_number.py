@@ -118,6 +118,10 @@ class PrivateNumber(VectorChannel, QuestionChannel):
         scaled = (inside[:, 0] - self.centre) / self.half
         return np.clip(scaled, -1.0, 1.0, out=scaled)  # rounding may leave the bounds by a hair
 
+    def likelihood_of_rows(self, reports: Any, rows: Any) -> Floats:
+        """Return P(report_i | the truth is the number k), n x numbers, of a few possible truths."""
+        return self.law.probabilities(self._centred(self.clip(rows)[0])).T[self.encode_reports(reports)]
+
     def unbias(self, reports: Any) -> Floats:
         """Return b, of shape (n,), with E[b_i | truth_i] = truth_i, in the units of the data."""
         unbiased: Floats = (self.centre + self.half * self.law.values)[self.encode_reports(reports)]

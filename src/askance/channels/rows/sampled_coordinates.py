@@ -112,6 +112,11 @@ class SampledCoordinates(SubsetChannel):
         """Return b, n x dim, with E[b_i | truth_i] = truth_i; zero where a report says nothing."""
         return self._spread_out(reports, self.bound * self.law.values)
 
+    def likelihood_of_rows(self, reports: Any, rows: Any) -> Floats:
+        """Return P(report_i | the truth is row k), n x rows, of a few possible truths."""
+        centred = self.clip(rows)[0] / self.bound
+        return self._products(reports, centred, self.law.probabilities) / self._subsets
+
     def views_of(self, names: Sequence[str]) -> tuple[ReportView, ...]:
         return self._views_of_each(names, *number_laws(self.law))
 

@@ -1,8 +1,10 @@
 """Channels that report some numbers of a row: which ones is drawn at random, whatever their values."""
 
+import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -82,6 +84,47 @@ class SubsetChannel(VectorChannel):
         if self._reports_all:
             return np.broadcast_to(np.arange(self.dim), rows.shape), rows
         return rows[:, :k].astype(np.int64), rows[:, k:]
+
+    # -- the law of reports, of a few possible truths ------------------------------------------------
+
+    @property
+    def _subsets(self) -> int:
+        """How many sets of coordinates there are; all are equally likely."""
+        return math.comb(self.dim - len(self._always), self._numbers - len(self._always))
+
+    @property
+    def report_count(self) -> int:
+        """How many different reports there are."""
+        return self._subsets * int(self._codes**self._numbers)
+
+    def every_report(self) -> Reports:
+        """All reports, one a row."""
+        free = [j for j in range(self.dim) if j not in self._always]
+        chosen = combinations(free, self._numbers - len(self._always))
+        codes = list(product(range(self._codes), repeat=self._numbers))
+        rows = [(*which, *each) for which in (sorted((*self._always, *some)) for some in chosen) for each in codes]
+        made = np.array(rows, dtype=self.layout.dtype)[:, self._numbers if self._reports_all else 0 :]
+        return made[:, 0] if made.shape[1] == 1 else made
+
+    def report_names(self) -> list[str]:
+        """The names of :meth:`every_report`: the numbers that each is about, and their codes."""
+        which, codes = self._numbers_and_codes(self.every_report())
+        about, said = ([",".join(map(str, row)) for row in table.tolist()] for table in (which, codes))
+        return [f"{numbers}={code}" for numbers, code in zip(about, said, strict=True)]
+
+    def _products(self, reports: Any, rows: Floats, law_of: Callable[[Floats], Floats]) -> Floats:
+        """Return the product over the numbers of a report of P(code | number), n x rows.
+
+        ``law_of`` gives P(code | z), numbers x codes. Rows of a few values, such as zeros and ones, ask for few laws.
+        """
+        values, place = np.unique(rows, return_inverse=True)
+        place = place.reshape(rows.shape)
+        laws = law_of(values)
+        which, codes = self._numbers_and_codes(self.encode_reports(reports))
+        found = np.ones((len(codes), len(rows)))
+        for a in range(which.shape[1]):
+            found *= laws[place.T[which[:, a]], codes[:, [a]].astype(np.int64)]
+        return found
 
     def _spread_out(self, reports: Any, values: Floats) -> Floats:
         """Return n x dim: the value of a code over the probability that its number is reported, else zero."""

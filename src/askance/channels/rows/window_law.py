@@ -97,6 +97,22 @@ class WindowLaw:
         centred: Floats = np.arange(self.codes, dtype=float) - (self.codes - 1) / 2
         return centred / self.half_range
 
+    def inside(self, centred: Floats) -> Floats:
+        """Return P(code | z, the code lies in its window), numbers x codes: the start is one of three neighbours."""
+        last = self.codes - self.width
+        place = 0.5 * last + (0.5 * last - 0.5) * np.asarray(centred, dtype=float)
+        nearest = np.floor(place + 0.5)
+        off = place - nearest
+        below, above = 0.5 * (off - 0.5) ** 2, 0.5 * (off + 0.5) ** 2
+        changes = np.zeros((len(place), self.codes + 1))
+        numbers = np.arange(len(place))
+        for chance, move in ((below, -1), (1 - below - above, 0), (above, 1)):
+            start = np.clip(nearest.astype(np.int64) + move, 0, last)
+            np.add.at(changes, (numbers, start), chance)
+            np.add.at(changes, (numbers, start + self.width), -chance)
+        # The rounding of sums may leave what is none at some 1e-17 below.
+        return np.asarray(np.maximum(np.cumsum(changes[:, :-1], axis=1), 0.0) / self.width)
+
 
 def log_of(number: Fraction) -> float:
     """Return the logarithm, rounded once: a level that is at most a double is never printed above it."""

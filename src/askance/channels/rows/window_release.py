@@ -159,6 +159,12 @@ class WindowRelease(SubsetChannel):
         dense *= self._scales[self.dim :]
         return dense
 
+    def likelihood_of_rows(self, reports: Any, rows: Any) -> Floats:
+        """Return P(report_i | the truth is row k), n x rows, of a few possible truths."""
+        law = self.law
+        together = law.kappa * self._products(reports, self.clip(rows)[0], law.inside)
+        return np.asarray((together + (1 - law.kappa) / float(law.codes) ** law.numbers) / self._subsets)
+
     @property
     def estimated(self) -> list[str]:
         return [*self.names, *product_names(self.names)]
