@@ -247,6 +247,11 @@ class CandidateSets(FiniteLaw):
         return self._unbiased(self.as_sets(reports))
 
     @property
+    def is_assumed(self) -> bool:
+        """Whether the law is assumed as far as it matters to a fit: reports that it does not allow prove nothing."""
+        return not self._selection_is_known
+
+    @property
     def _selection_is_known(self) -> bool:
         return self.size is not None or self.inclusion is not None
 

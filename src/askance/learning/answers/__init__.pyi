@@ -1,2 +1,14 @@
+from askance.learning.answers.exchange import refuse_exchangeable as refuse_exchangeable
 from askance.learning.answers.indirect_classifier import IndirectClassifier as IndirectClassifier
+from askance.learning.answers.kept_fit import fill_in_fit as fill_in_fit
+from askance.learning.answers.kept_fit import fit_table as fit_table
+from askance.learning.answers.kept_fit import keep_fit as keep_fit
+from askance.learning.answers.kept_fit import likelihood_fact as likelihood_fact
 from askance.learning.answers.prevalence import Prevalence as Prevalence
+from askance.learning.answers.report_law import ReportLaw as ReportLaw
+from askance.learning.answers.softmax_fit import fit_softmax as fit_softmax
+from askance.learning.answers.softmax_problem import SoftmaxProblem as SoftmaxProblem
+from askance.learning.answers.truth_features import TruthFeatures as TruthFeatures
+from askance.learning.answers.untold_parameters import untold_directions as untold_directions
+from askance.learning.answers.untold_parameters import untold_note as untold_note
+from askance.learning.answers.untold_parameters import untold_refusal as untold_refusal

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from askance.arrays import Floats
-from askance.channels.base import LabelChannel
 from askance.errors import Unidentifiable
+from askance.learning.answers.report_law import ReportLaw
 from askance.solvers.simplex import mixture_proportions, project_to_simplex
 from askance.statistics.frequencies import ReportCounts
 
@@ -36,7 +36,7 @@ class BaseRate:
     chance: Floats
 
     @classmethod
-    def of(cls, channel: LabelChannel, counts: ReportCounts, *, robust: bool) -> "BaseRate":
+    def of(cls, channel: ReportLaw, counts: ReportCounts, *, robust: bool) -> "BaseRate":
         """Estimate it from counts of reports, whose weights are sampling weights if ``robust``."""
         total = float(counts.weight.sum())
         size = total**2 / float(counts.squared_weight.sum()) if robust else total

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from askance.arrays import Floats
-from askance.channels.base import LabelChannel
 from askance.errors import Unidentifiable
+from askance.learning.answers.report_law import ReportLaw
 from askance.reports.summary import Summary
 from askance.statistics.frequencies import ReportCounts
 
@@ -47,10 +47,13 @@ class DesignTest:
     alert: str = ""
 
     @classmethod
-    def of(cls, channel: LabelChannel, counts: ReportCounts, design_effect: float = 1.0) -> "DesignTest":
+    def of(cls, channel: ReportLaw, counts: ReportCounts, design_effect: float = 1.0) -> "DesignTest":
         """Test counts of reports, each block of one design by itself; clusters make them worth fewer reports."""
-        blocks = [_Block(*block, counts, design_effect) for block in designs_of(channel)]
+        known = [block for block in designs_of(channel) if not getattr(block[1], "is_assumed", False)]
+        blocks = [_Block(*block, counts, design_effect) for block in known]
         used = [block for block in blocks if block.size > 0]
+        if not used:
+            return cls(float("nan"), "not tested: the law of the reports is assumed")
         tests = max(sum(len(block.shares) - 1 for block in used), 1)
         worst = min(used, key=lambda block: block.p_value)
         p_value = min(1.0, tests * worst.p_value)
@@ -79,7 +82,7 @@ def design_lines(summary: Summary, test: DesignTest) -> dict[str, Any]:
     return {"facts": facts, "alerts": (*summary.alerts, *([test.alert] if test.alert else []))}
 
 
-def _unbiased(channel: LabelChannel, counts: ReportCounts) -> list[str]:
+def _unbiased(channel: ReportLaw, counts: ReportCounts) -> list[str]:
     """The estimate that no border holds back, of the class for which it is the least possible."""
     try:
         shares = channel.unbiasing_matrix(counts.law) @ (counts.weight / counts.weight.sum())

@@ -1,26 +1,22 @@
 """A classifier learned from labels that a finite channel has hidden."""
 
-import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import assert_all_finite, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from askance.arrays import Floats
 from askance.channels.base import LabelChannel
-from askance.channels.labels.channel_matrix import refuse_indistinguishable
-from askance.channels.labels.design_per_row import DesignPerRow
-from askance.channels.labels.finite import FiniteLaw, Identity
 from askance.engines.base import Engine
 from askance.engines.local.engine import LocalEngine
 from askance.engines.sources import ArraySource, RecordSource
-from askance.errors import AskanceWarning, InvalidInput
+from askance.errors import InvalidInput
 from askance.frames import refuse_other_rows
-from askance.learning.answers.compliance import NOT_TESTED, DesignTest, design_lines
+from askance.learning.answers.checked_choices import check_choices
+from askance.learning.answers.kept_fit import fill_in_fit, fit_table, keep_fit, why_penalised
+from askance.learning.answers.learner_fit import check_learner, fit_learner, learner_summary
+from askance.learning.answers.read_labels import as_channel, encoded_labels
 from askance.learning.answers.replicate_weights import (
     ReplicateMethod,
     Replicates,
@@ -39,10 +35,8 @@ from askance.learning.answers.unknown_estimators import (
 from askance.learning.answers.unknown_features import checked_unknowns, chosen_columns, joined_reader
 from askance.learning.answers.unknown_numbers import UnknownNumbers
 from askance.learning.answers.unknown_samples import UnknownSample
-from askance.learning.face.base_learner import check_base_learner, learner_name
 from askance.learning.face.classes import class_array
 from askance.learning.face.hidden_truth import Estimate
-from askance.learning.face.interval_table import interval_fact, sample_facts, with_intervals
 from askance.learning.face.likelihood_results import LikelihoodResults
 from askance.learning.face.linear_classifier import LinearClassifier
 from askance.learning.face.release_records import records_of, refuse_other_channel
@@ -52,11 +46,10 @@ from askance.learning.face.sample_weights import checked_weights
 from askance.learning.face.sampling_design import SampleColumns, SampledUnits, sampled_arrays
 from askance.learning.face.scoring import Of, accuracy_from_reports, accuracy_on_truth, asks_for_truth
 from askance.releases.release import Release
-from askance.reports.summary import Summary, summarise
-from askance.solvers.em import class_probabilities, expectation_maximisation
+from askance.reports.summary import Summary
+from askance.solvers.em import class_probabilities
 from askance.solvers.softmax import symmetric
 from askance.statistics.base import Records
-from askance.statistics.frequencies import ReportCounts, counted
 
 
 class IndirectClassifier(ReleaseRegression, LikelihoodResults, LinearClassifier):
@@ -138,6 +131,7 @@ class IndirectClassifier(ReleaseRegression, LikelihoodResults, LinearClassifier)
     """
 
     _knows_samples = True
+    covariance_: Any
 
     def __init__(
         self,
@@ -213,7 +207,7 @@ class IndirectClassifier(ReleaseRegression, LikelihoodResults, LinearClassifier)
         if y is None:
             validate_data(self, X, y)  # raises scikit-learn's own message
         X = validate_data(self, X, dtype=np.float64, order="C")
-        channel, codes = self._encode(y, design, X.shape[0])
+        channel, codes = encoded_labels(self.channel, y, design, X.shape[0])
         weights = checked_weights(sample_weight, X)
         records = Records(X, codes, weights)
         source, sample = ArraySource(records), sampled_arrays(records, strata, cluster, fpc)
@@ -271,7 +265,6 @@ class IndirectClassifier(ReleaseRegression, LikelihoodResults, LinearClassifier)
             of_sample = UnknownSample(channel, engine, sample, replicates)
             fit_regression(self, source, channel, engine, names, intercept, weighted, unknown_columns, of_sample)
             return self
-        refuse_indistinguishable(channel.matrix, channel.classes)
         method: Any = self.method
         robust = self.covariance == "sandwich" or method == "moments" or drawn is not None
         robust = robust or (self.covariance == "auto" and weighted)
@@ -286,7 +279,7 @@ class IndirectClassifier(ReleaseRegression, LikelihoodResults, LinearClassifier)
             self.intervals,
             robust,
         )
-        self._keep(fit_softmax(problem, source, engine, sample, replicates), problem)
+        self._keep(fit_softmax(problem, source, engine, sample, replicates), problem, channel)
         if drawn is not None:
             self.covariance_kind_ = "replicate weights"
             self.sample_ = drawn.describe()
@@ -294,109 +287,25 @@ class IndirectClassifier(ReleaseRegression, LikelihoodResults, LinearClassifier)
             self.covariance_kind_ = "cluster (CR2)" if sample.clustered else "stratified"
         return self
 
-    def _keep(self, fit: SoftmaxFit, problem: SoftmaxProblem) -> None:
-        theta, channel = fit.theta, problem.channel
-        rows = theta if len(theta) == 1 else symmetric(theta)
+    def _keep(self, fit: SoftmaxFit, problem: SoftmaxProblem, channel: LabelChannel) -> None:
         self.channel_, self.guarantee_ = channel, channel.guarantee
         self.classes_ = class_array(channel.classes)
-        self._keep_rows(rows, problem.intercept)
-        self.parameters_ = theta.ravel()
-        self.parameter_names_ = problem.parameter_names
-        self.covariance_sandwich_ = fit.sandwich_covariance
-        self.covariance_information_ = fit.information_covariance
-        self.covariance_: Any = fit.sandwich_covariance if problem.robust else fit.information_covariance
-        self.covariance_kind_ = "sandwich" if problem.robust else "information"
-        self.log_likelihood_ = fit.log_likelihood
-        self.ridge_ = fit.ridge
-        self.penalty_ = fit.penalty
-        self.intervals_ = fit.intervals
-        self.profiles_ = fit.profiles
-        self.degrees_, self.design_effects_ = fit.degrees, fit.design_effects
-        self.sample_ = ""
-        self.n_reports_ = fit.reports.rows
-        self.n_iter_ = fit.iterations
-        self.converged_ = fit.converged
-        reports = fit.reports if problem.robust else fit.reports.as_frequencies
-        unequal = reports.rows * reports.squared_weight.sum() / reports.weight.sum() ** 2
-        # Of the sample's effect on the intercept the weights' part is known to the test; the rest is the clusters'.
-        effect = float(fit.design_effects[0]) / unequal if fit.design_effects and problem.intercept else 1.0
-        self.design_test_ = DesignTest.of(channel, reports, effect if np.isfinite(effect) else 1.0)
-        self.notes_ = fit.notes
+        self._keep_rows(fit.theta if len(fit.theta) == 1 else symmetric(fit.theta), problem.intercept)
+        keep_fit(self, fit, problem)
 
     def _fit_base(self, X: Any, y: Any, sample_weight: Any, design: Any) -> Self:
-        if self.method == "moments":
-            raise InvalidInput(
-                "method='moments' with a base_estimator",
-                "method='marginal'",
-                "Unbiased labels have negative weights, which scikit-learn classifiers do not take.",
-            )
         validate_data(self, X, skip_check_array=True)
-        rows = X.shape[0] if hasattr(X, "shape") else len(X)
-        channel, codes = self._encode(y, design, rows)
-        if has_unknowns(channel):
-            raise InvalidInput("unknown numbers in the channel with a base_estimator", "base_estimator=None")
-        refuse_indistinguishable(channel.matrix, channel.classes)
+        channel, codes = encoded_labels(self.channel, y, design, X.shape[0] if hasattr(X, "shape") else len(X))
+        check_learner(self, channel)
         forget_unknowns(self)
-        weights = checked_weights(sample_weight, np.empty((rows, 0)))
-        check_base_learner(
-            self.base_estimator, "Expectation-maximisation weights every row by how likely each class is."
-        )
-        result = expectation_maximisation(
-            self.base_estimator,
-            X,
-            channel.matrix[codes],
-            weights,
-            max_iterations=self.max_iter,
-            tolerance=self.tol,
-        )
+        learner = fit_learner(self, X, channel, codes, sample_weight)
         self.channel_, self.guarantee_ = channel, channel.guarantee
         self.classes_ = class_array(channel.classes)
-        self._keep_learner(result.model)
-        self.log_likelihood_ = (rows if weights is None else float(weights.sum())) * result.log_likelihood[-1]
-        self.n_reports_ = rows
-        self.n_iter_ = len(result.log_likelihood)
-        self.converged_ = result.converged
-        self.design_test_ = DesignTest.of(channel, ReportCounts(rows, *counted(codes, weights, len(channel.matrix))))
-        self.notes_ = ()
-        if not result.converged:
-            self.notes_ = (f"EM stopped after {self.n_iter_} rounds before it converged: raise max_iter.",)
-            warnings.warn(self.notes_[0], AskanceWarning, stacklevel=3)
+        self._keep_learner(learner)
         return self
 
-    def _encode(self, y: Any, design: Any, rows: int) -> tuple[LabelChannel, Any]:
-        channel = as_channel(self.channel)
-        if channel is None:
-            y = column_or_1d(y, warn=True)
-            assert_all_finite(y, input_name="y")
-            check_classification_targets(y)
-            found = np.unique(y)
-            if len(found) < 2:
-                raise InvalidInput(f"labels of one class only: {found!r}", "labels of at least two classes")
-            channel = Identity(found.tolist())
-        codes = channel.encode_reports(y, design)
-        if len(codes) != rows:
-            raise InvalidInput(f"{rows} rows of features and {len(codes)} reports", "one report for each row")
-        return channel, codes
-
     def _check_parameters(self) -> None:
-        if self.method not in ("marginal", "moments"):
-            raise InvalidInput(f"method={self.method!r}", "'marginal' or 'moments'")
-        if self.covariance not in ("auto", "information", "sandwich"):
-            raise InvalidInput(f"covariance={self.covariance!r}", "'auto', 'information' or 'sandwich'")
-        if self.covariance == "information" and self.method == "moments":
-            raise InvalidInput("covariance='information' with method='moments'", "'sandwich'")
-        ridge = checked_ridge(self.ridge)
-        if self.penalty not in ("auto", "log-f"):
-            remedy = "ridge=0 is maximum likelihood without a penalty, any other number a ridge."
-            raise InvalidInput(f"penalty={self.penalty!r}", "'auto' or 'log-f'", remedy)
-        if self.penalty == "log-f" and ridge is not None:
-            raise InvalidInput(f"penalty='log-f' and ridge={self.ridge!r}", "one of them: leave ridge='auto'")
-        if self.penalty == "log-f" and self.method == "moments":
-            raise InvalidInput("penalty='log-f' with method='moments'", "method='marginal', which has a likelihood")
-        if self.intervals not in ("auto", "profile", "wald"):
-            raise InvalidInput(f"intervals={self.intervals!r}", "'auto', 'profile' or 'wald'")
-        if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
-            raise InvalidInput(f"max_iter={self.max_iter!r}", "at least 1")
+        check_choices(self)
 
     # -- using the model -----------------------------------------------------------------------------
 
@@ -447,14 +356,10 @@ class IndirectClassifier(ReleaseRegression, LikelihoodResults, LinearClassifier)
             return "moments have no likelihood"
         if self.weighted_ or self.sample_:
             return "a likelihood of weighted rows or of a complex sample is not that of independent reports"
-        return self._why_penalised()
+        return why_penalised(self)
 
     def _why_no_wald(self) -> str:
-        return self._why_penalised()
-
-    def _why_penalised(self) -> str:
-        words = {"ridge": "a ridge", "shrunk": "a ridge towards the base rate", "log-f": "the log-F penalty"}
-        return f"{words[self.penalty_]} moves it from the maximum" if self.penalty_ in words else ""
+        return why_penalised(self)
 
     def summary(self, level: float = 0.95) -> Summary:
         """Return estimates, standard errors, z, p and intervals as a table; of a fit by a learner the facts alone."""
@@ -462,60 +367,17 @@ class IndirectClassifier(ReleaseRegression, LikelihoodResults, LinearClassifier)
         if hasattr(self, "unknown_numbers_"):
             return regression_summary(self, level)
         first, second = self.classes_.tolist()[:2]
-        two, reports = len(self.classes_) == 2, ("reports", f"{self.n_reports_}")
-        likelihood = [] if self.log_likelihood_ is None else [("log-likelihood", f"{self.log_likelihood_:.4f}")]
+        two = len(self.classes_) == 2
         if not self._is_linear:
-            what = f"P({second})" if two else "Probabilities"
-            title = f"{what} by {learner_name(self.base_estimator_)} on hidden answers"
-            facts = (reports, *likelihood, ("rounds of expectation-maximisation", f"{self.n_iter_}"))
-            bare = Summary(title, level=level, facts=facts, notes=self.notes_, privacy=self.privacy_statement_)
-            return replace(bare, **design_lines(bare, self.design_test_))
+            return learner_summary(self, f"P({second})" if two else "Probabilities", level)
         title = f"P({second}) by logistic regression on hidden answers"
         if not two:
             title = f"Log-odds against {first!r} by softmax regression on hidden answers"
-        method = ("method", f"{self.method} ({self.covariance_kind_} standard errors)")
-        words = {
-            "ridge": f"ridge {self.ridge_:.4g}",
-            "shrunk": f"ridge {self.ridge_:.4g} towards the base rate, on standardised features",
-            "log-f": "log-F(1,1) about the base rate",
-        }
-        penalised = [("penalty", words[self.penalty_])] if self.penalty_ in words else []
-        known = np.isfinite(self.standard_errors_)
-        kinds = [kind for kind, has in zip(self.intervals_, known, strict=False) if has]
-        intervals = interval_fact([name for name, has in zip(self.parameter_names_, known, strict=True) if has], kinds)
-        intervals += sample_facts(self.sample_, self.parameter_names_, self.degrees_, self.design_effects_)
-        wald = summarise(
-            title,
-            self.parameter_names_,
-            self.parameters_,
-            self.covariance_,
-            level,
-            (reports, method, *likelihood, *penalised, *intervals),
-            self.notes_,
-            self.privacy_statement_,
-        )
-        table = with_intervals(wald, self.intervals_, self.profiles_, self.degrees_, self.penalty_ != "none")
-        return replace(table, **design_lines(table, self.design_test_))
+        return fit_table(self, title, level)
 
     def fill_in(self) -> None:
         """Give a model that an earlier version saved what that version did not keep."""
         super().fill_in()
-        if self._is_linear and not hasattr(self, "penalty_"):
-            self.penalty_, self.intervals_, self.profiles_ = "ridge" if self.ridge_ else "none", (), ()
-        if not hasattr(self, "design_test_"):
-            self.design_test_ = NOT_TESTED
+        fill_in_fit(self)
         if not hasattr(self, "weighted_"):  # the sandwich was for weights, or asked for
             self.weighted_ = getattr(self, "covariance_kind_", "") != "information"
-        if not hasattr(self, "sample_"):
-            self.sample_, self.degrees_, self.design_effects_ = "", (), ()
-
-
-def as_channel(channel: Any) -> Any:
-    """Return a channel; a mapping of named designs becomes a DesignPerRow."""
-    if channel is None or isinstance(
-        channel, FiniteLaw | DesignPerRow | LabelChannel
-    ):  # the public door: a protocol, which users may keep, too
-        return channel
-    if isinstance(channel, Mapping):
-        return DesignPerRow(channel)
-    raise InvalidInput(f"channel={channel!r}", "a finite channel such as Warner(0.8), or a mapping of named ones")

@@ -40,8 +40,7 @@ def bent(task: SoftmaxTask, theta: Floats, sums: ScoreSums) -> Flags:
 
 def _to_the_ends(task: SoftmaxTask, information: Floats) -> Floats:
     """The step from the estimate to each parameter's upper end, with the others moved as they would be."""
-    back = np.kron(np.eye(task.classes - 1), task.geometry.uncentring)
-    covariance = inverse_information(information)
+    back, covariance = task.back, inverse_information(information)
     spread = covariance @ back.T
     errors = np.sqrt(np.maximum(np.einsum("ij,ji->i", back, spread), np.finfo(float).tiny))
     steps: Floats = (_END * spread / errors).T
@@ -49,7 +48,8 @@ def _to_the_ends(task: SoftmaxTask, information: Floats) -> Floats:
 
 
 def _bend_at_most(task: SoftmaxTask, steps: Floats, sums: ScoreSums) -> Floats:
-    reaches = CubedReaches(steps.reshape(-1, *task.zero().shape), task.problem.intercept, task.geometry.centre)
+    ends = task.softmax(steps.reshape(-1, *task.zero().shape))
+    reaches = CubedReaches(ends, task.problem.intercept, task.geometry.centre)
     cubes = task.engine.reduce(reaches, task.source).values
     parabola = ((steps @ sums.information) * steps).sum(axis=1)
     missing: Floats = np.abs(parabola - _END**2) + 2 * np.abs(steps @ sums.gradient) + 2 * _MISSING * cubes
@@ -62,7 +62,7 @@ def bend(task: SoftmaxTask, theta: Floats, steps: Floats) -> Floats:
     points = np.vstack([flat, flat + steps, flat - steps]).reshape(-1, *theta.shape)
     problem = task.problem
     table = task.table(problem.method)
-    statistic = SoftmaxValues(points, table, problem.method, problem.intercept, task.geometry.centre)
+    statistic = SoftmaxValues(task.softmax(points), table, problem.method, problem.intercept, task.geometry.centre)
     values = task.engine.reduce(statistic, task.source).values
     lost = 2 * (values[0] - values[1:]).reshape(2, -1) / _END**2
     off: Floats = np.abs(lost - 1).max(axis=0)

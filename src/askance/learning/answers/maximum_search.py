@@ -10,9 +10,9 @@ from askance.arrays import Floats
 from askance.engines.sources import RecordSource
 from askance.errors import Unidentifiable
 from askance.learning.answers.slope_approach import End, SlopeApproach
-from askance.learning.answers.softmax_problem import SoftmaxTask, coupling
+from askance.learning.answers.softmax_problem import SoftmaxTask
 from askance.solvers.newton import CLOSE_ENOUGH, Solution, maximise
-from askance.statistics.softmax_score import Method
+from askance.statistics.softmax_score import NARROW, Method
 
 _FAR = 10.0  # root mean square logit beyond which a fit may have run away: e^10 is a certainty of .99995
 _LOST = 1e7  # and beyond which it surely did
@@ -21,6 +21,10 @@ SEVERAL_MAXIMA = (
     "few reports or strong noise: read the standard errors with care, and compare with method='moments'."
 )
 _ROUGH = 0.01  # standard errors of a fit that another starts from: what is left of them, one step squares away
+# Of a large sample a part looks at all starts, with so many rows for each parameter at least: what it finds is within
+# some ten standard errors of the whole, from which two steps lead. It is to be several times smaller, or spares
+# nothing. Set beforehand; 200,000 made-up rows of 20 columns take .8 of the time without.
+_SCOUTS, _ROWS_EACH, _SCOUTS_PAY = 8_192, 100, 4
 _DISTINCT = 0.01  # standard errors between two maxima: nearer ones are the same to whoever reads the table
 _VANISHED = 1e-7  # curvature of a separated direction, against the others: p (1 - p) at a logit of 16
 _NAMED = 0.3  # a parameter is named as running away if it has such a share of the largest part in that direction
@@ -46,7 +50,7 @@ class MaximumSearch:
         shape = start.shape
 
         def distance(flat: Floats) -> float:
-            return task.geometry.root_mean_square_logit(flat.reshape(shape))
+            return task.root_mean_square_logit(flat.reshape(shape))
 
         found = maximise(
             evaluate,
@@ -71,6 +75,9 @@ class MaximumSearch:
         whole = sample.num_rows == self.task.reports.rows
         if self.task.problem.method == "moments":
             return [self.task.zero() if whole else self.from_moments(sample, penalty)]
+        scouted = None if whole else self._scouted(sample, penalty)
+        if scouted is not None:
+            return [scouted]
         try:
             near = self.from_moments(sample, penalty)
             starts = [near, 3 * near, self.task.zero()]
@@ -85,6 +92,23 @@ class MaximumSearch:
             return [max(ends, key=lambda end: -np.inf if end.value is None else end.value).theta]
         best, _ = self.best(sample, starts, penalty, _ROUGH)
         return [near if best.diverged and len(starts) > 1 else best.theta]
+
+    def _scouted(self, sample: RecordSource, penalty: Floats) -> Floats | None:
+        """Where the highest maximum of a part of the sample leads in all of it; nothing where it runs away."""
+        rows = max(_SCOUTS, _ROWS_EACH * self.task.zero().size)
+        if self.task.width > NARROW or _SCOUTS_PAY * rows > sample.num_rows:
+            return None
+        part = self.task.engine.sample(sample, rows)
+        less = penalty * (part.num_rows / sample.num_rows)
+        try:
+            near = self.from_moments(part, less)
+        except Unidentifiable:
+            return None
+        best, _ = self.best(part, [near, 3 * near, self.task.zero()], less, _ROUGH)
+        if best.diverged:
+            return None
+        found = self.solve("marginal", sample, best.theta, penalty, _ROUGH)
+        return None if found.diverged or not found.converged else found.theta
 
     def best(
         self, source: RecordSource, starts: Sequence[Floats], penalty: Floats, close_enough: float = CLOSE_ENOUGH
@@ -128,19 +152,10 @@ class MaximumSearch:
 
     def _shrinkage(self) -> Floats:
         """A penalty on the standardised slopes and the logit at the mean, as strong as the noise of the reports."""
-        geometry, classes = self.task.geometry, self.task.classes
+        geometry = self.task.geometry
         form = np.diag(geometry.variance) + np.outer(geometry.mean, geometry.mean)
-        strength = float(np.sqrt(self.task.reports.weight.sum() * self._noise()))
-        return strength * np.kron(coupling(classes), form).astype(float)
-
-    def _noise(self) -> float:
-        """The variance of an unbiased label, at least that of a guessed one."""
-        law, classes = self.task.reports.law, self.task.classes
-        try:
-            unbiasing = self.task.problem.channel.unbiasing_matrix(law)[1:]
-        except Unidentifiable:
-            return 1.0
-        return float(max((unbiasing**2 @ law - (unbiasing @ law) ** 2).max(), 1 / classes**2))
+        strength = float(np.sqrt(self.task.reports.weight.sum() * self.task.label_noise()))
+        return strength * np.kron(self.task.coupled(), form).astype(float)
 
     def runaways(self, solution: Solution, penalty: Floats) -> tuple[str, ...]:
         """Name the parameters along which the fit went so far that the information about them is gone.
@@ -152,7 +167,7 @@ class MaximumSearch:
         task, local = self.task, solution.local
         if penalty.any() or not local.information.any():
             return ()
-        white, unwhite = (np.kron(np.eye(task.classes - 1), part) for part in task.geometry.whitening)
+        white, unwhite = (np.kron(np.eye(task.free), part) for part in task.geometry.whitening)
         whitened = white.T @ local.information @ white
         if _surely_above(_VANISHED, whitened):
             return ()
@@ -164,8 +179,8 @@ class MaximumSearch:
         farther = flat + white @ (vanished @ (vanished.T @ (unwhite.T @ flat)))
         if not _not_below(task.objective(task.source, penalty, self.unit)(farther).value, local.value):
             return ()
-        along = np.abs(white @ vanished).max(axis=1)
-        along = along * np.sqrt(np.tile(np.diag(task.geometry.second), task.classes - 1))
+        along = np.abs(task.reported_along(white @ vanished)).max(axis=1)
+        along = along * np.sqrt(np.tile(np.diag(task.geometry.second), len(along) // task.width))
         names = task.problem.parameter_names
         return tuple(name for name, size in zip(names, along, strict=True) if size > _NAMED * along.max())
 

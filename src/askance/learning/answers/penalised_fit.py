@@ -57,30 +57,44 @@ class StandardisedFit:
         """The matrix that turns standardised parameters into those of z, flattened class by class."""
         one = np.zeros((self.task.width, len(self.columns)))
         one[self.columns, np.arange(len(self.columns))] = 1 / self.scale
-        embedding: Floats = np.kron(np.eye(self.task.classes - 1), one).astype(float)
+        embedding: Floats = np.kron(np.eye(self.task.free), one).astype(float)
         return embedding
 
     @cached_property
     def reported(self) -> Floats:
         """The matrix that turns standardised parameters into those of (1, x), as they are reported."""
-        back = np.kron(np.eye(self.task.classes - 1), self.task.geometry.uncentring)
-        reported: Floats = back @ self.embedding
+        reported: Floats = self.task.back @ self.embedding
         return reported
 
     @cached_property
     def start(self) -> Floats:
         """Where nothing but the base rate is known."""
-        centre = np.zeros((self.task.classes - 1, len(self.columns)))
+        centre = np.zeros((self.task.free, len(self.columns)))
+        truths = self.task.problem.truths
         if self.task.problem.intercept:
-            centre[:, 0] = self.base.logits
+            logits = self.base.logits
+            centre[:, 0] = logits if truths is None else np.linalg.lstsq(truths.contrasts, logits, rcond=None)[0]
         return centre.ravel()
 
-    def log_f(self, weight: float = 1.0) -> LogF:
-        """The penalty about the base rate."""
-        scale = np.ones(len(self.columns))
+    def log_f(self, weight: float = 1.0) -> Callable[[Floats], Local]:
+        """The penalty about the base rate: on the logits of the truths, whatever parameters these are made of.
+
+        So it is the same in any parameters of one model. Of truths that are all combinations of some bits, with the
+        bits as features, it is log-F(1,1) on the parameters of each bit by itself.
+        """
+        scale, truths = np.ones(len(self.columns)), self.task.problem.truths
         if self.task.problem.intercept:
             scale[0] = _INTERCEPT
-        return LogF(self.start.reshape(self.task.classes - 1, -1), scale, weight)
+        start = self.start.reshape(self.task.free, -1)
+        of_logits = LogF(self.task.softmax(start), scale, weight)
+        if truths is None:
+            return of_logits
+
+        def pulled(u: Floats) -> Local:
+            here = of_logits(self.task.softmax(u.reshape(start.shape)).ravel())
+            return Local(here.value, truths.pulled(here.gradient), truths.pulled_square(here.information))
+
+        return pulled
 
     @property
     def shrinkage(self) -> float:
@@ -90,17 +104,22 @@ class StandardisedFit:
         grows linearly, as log-F does, does not hold it.
         """
         size = float(self.task.reports.weight.sum()) * self.task.effective_unit
+        if self.task.problem.truths is not None:
+            return float(np.sqrt(size * self.task.label_noise()))
         noise = max(float((self.base.errors**2).max()) * size, 1 / self.task.classes**2)
         return float(np.sqrt(size * noise))
 
     def penalty(self, kind: PenaltyKind, share: float = 1.0) -> Callable[[Floats], Local]:
         """What is added to the objective in standardised parameters, besides the ridge that was asked for."""
         if kind == "shrunk":
-            strength, start = share * self.shrinkage, self.start
+            truths, start = self.task.problem.truths, self.start
+            form = np.eye(self.task.free) if truths is None else truths.contrasts.T @ truths.contrasts
+            wide = np.kron(form, np.eye(len(self.columns)))
+            strength = np.asarray(share * self.shrinkage * wide, dtype=float)
 
             def ridge(u: Floats) -> Local:
-                gap = u - start
-                return Local(-0.5 * strength * float(gap @ gap), -strength * gap, strength * np.eye(len(u)))
+                pull = strength @ (u - start)
+                return Local(-0.5 * float((u - start) @ pull), -pull, strength)
 
             return ridge
         return self.log_f(share * _LOG_F[kind])
@@ -155,7 +174,7 @@ class StandardisedFit:
         task, unit, embedding = self.task, self.task.effective_unit, self.embedding
         u = u if self.full is None else self.full  # a covariance is compared with the information at its own place
         theta = (embedding @ u).reshape(task.zero().shape)
-        sums = task.engine.reduce(task.statistic(theta, with_outer=self.spread is None), task.source)
+        sums = task.sums(theta, with_outer=self.spread is None)
         # Expected, and not observed: away from the maximum the likelihood may not even be concave. Replicates are fits,
         # which follow the curvature that there is.
         information = unit * embedding.T @ task.expected_information(theta) @ embedding

@@ -16,7 +16,7 @@ from askance.engines.sources import ArraySource
 from askance.errors import AskanceWarning, InvalidInput, NotAvailable, Unidentifiable
 from askance.frames import refuse_other_rows
 from askance.learning.answers.compliance import NOT_TESTED, DesignTest, design_lines
-from askance.learning.answers.indirect_classifier import as_channel
+from askance.learning.answers.read_labels import as_channel
 from askance.learning.answers.replicate_weights import (
     ReplicateMethod,
     Replicates,

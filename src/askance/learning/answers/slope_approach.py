@@ -77,7 +77,7 @@ class SlopeApproach:
         options = {"maxiter": _MOST_STEPS, "gtol": flat * unit, "ftol": 0.0, "maxcor": 20}
         found = minimize(in_units, origin / unit, jac=True, method="L-BFGS-B", options=options)
         theta: Floats = (unit * found.x).reshape(len(start), -1) @ white.T
-        if not np.all(np.isfinite(theta)) or task.geometry.root_mean_square_logit(theta) > _FAR:
+        if not np.all(np.isfinite(theta)) or task.root_mean_square_logit(theta) > _FAR:
             return End(start, None)
         return End(theta, -float(found.fun))
 
@@ -115,16 +115,16 @@ class SlopeApproach:
 
     def _penalised(self, theta: Floats) -> SlopeSums:
         task = self.task
-        score = SoftmaxSlope(theta, task.table(self.method), self.method, task.problem.intercept, task.geometry.centre)
+        table, problem = task.table(self.method), task.problem
+        score = SoftmaxSlope(task.softmax(theta), table, self.method, problem.intercept, task.geometry.centre)
         sums = task.engine.reduce(score, self.source)
+        gradient = sums.gradient if problem.truths is None else problem.truths.pulled(sums.gradient)
         pull = self.penalty @ theta.ravel()
-        return sums._replace(
-            objective=sums.objective - 0.5 * float(theta.ravel() @ pull), gradient=sums.gradient - pull
-        )
+        return sums._replace(objective=sums.objective - 0.5 * float(theta.ravel() @ pull), gradient=gradient - pull)
 
     def _same(self, one: End, other: End) -> bool:
         if one.value is None or other.value is None:
             return False
         # A logit tells at most 1/4 of a record about itself: distances in standard errors are no longer than that.
-        apart = self.task.geometry.root_mean_square_logit(one.theta - other.theta)
+        apart = self.task.root_mean_square_logit(one.theta - other.theta)
         return 0.5 * math.sqrt(self.source.num_rows) * apart < _SAME

@@ -11,6 +11,7 @@ from askance.engines.base import Engine
 from askance.engines.sources import RecordSource
 from askance.errors import AskanceWarning, InvalidInput
 from askance.learning.answers.base_rate import BaseRate
+from askance.learning.answers.exchange import refuse_exchangeable
 from askance.learning.answers.feature_geometry import Geometry
 from askance.learning.answers.information_inverse import inverse_information
 from askance.learning.answers.interval_choice import Profiler, bent
@@ -18,6 +19,13 @@ from askance.learning.answers.maximum_search import SEVERAL_MAXIMA, MaximumSearc
 from askance.learning.answers.penalised_fit import PenaltyKind, StandardisedFit
 from askance.learning.answers.replicate_weights import Replicates
 from askance.learning.answers.softmax_problem import SoftmaxProblem, SoftmaxTask
+from askance.learning.answers.untold_parameters import (
+    NO_INFORMATION,
+    laws_are_independent,
+    untold_directions,
+    untold_note,
+    untold_refusal,
+)
 from askance.learning.face.cluster_covariance import ClusterSpread
 from askance.learning.face.interval_table import FROZEN, few_clusters, frozen_clusters
 from askance.learning.face.sample_weights import unequal_weights
@@ -33,6 +41,9 @@ _SAMPLE_ROWS = 65_536
 # Of many columns each row is dear, and what is left of the way is cheap: moments of 16 rows for each parameter are off
 # by a half in the worst direction.
 _ROWS_EACH = 16
+# Curvature of true labels along a direction, against the others': with less, a truth has gone, as p (1 - p) does at a
+# logit of 9. A fit that runs away is another matter than one whose reports tell nothing.
+_ABSENT = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +80,8 @@ def fit_softmax(
     """Fit by few passes over the source, which is of simple random samples unless ``sample`` says otherwise."""
     if not source.num_rows:
         raise InvalidInput("no records", "at least one report")
-    reports = engine.reduce(ReportFrequencies(problem.channel.matrix.shape[0]), source)
+    classes, codes = problem.channel.classes, problem.channel.matrix.shape[0]
+    reports = engine.reduce(ReportFrequencies(codes), source)
     if not reports.weight.sum() > 0:
         raise InvalidInput("sample weights that sum to zero", "some record with positive weight")
     rows = _sample_rows(problem)
@@ -81,6 +93,7 @@ def fit_softmax(
         part = source
         geometry = Geometry.of(source, engine, columns, problem.intercept)
     task = SoftmaxTask(problem, engine, source, geometry, reports, sample, replicates)
+    refuse_exchangeable(task.possible, None if problem.truths is None else problem.truths.table, classes)
     base = BaseRate.of(problem.channel, reports, robust=problem.robust)
     return _Fitting(task, part, StandardisedFit(task, base)).run()
 
@@ -131,6 +144,9 @@ class _Fitting:
         notes = [*geometry.dropped(problem.feature_names), *notes]
         if not problem.ridge:
             notes += geometry.collinear(problem.feature_names)
+        if problem.truths is not None:
+            notes += problem.truths.repeated()
+        notes += self._decided(solution, penalty)
         if not solution.converged:
             notes.append(
                 f"The solver stopped after {solution.iterations} iterations before it converged: "
@@ -169,6 +185,9 @@ class _Fitting:
         search = MaximumSearch(self.task)
         starts = search.starts(self.sample, penalty * (self.sample.num_rows / self.task.source.num_rows))
         solution, several = search.best(self.task.source, starts, penalty)
+        untold = 0 if solution.diverged or problem.ridge else self._untold(solution.theta)
+        if untold:
+            raise untold_refusal(untold, solution.theta.size)
         runaways = search.runaways(solution, penalty)
         if not solution.diverged and not runaways:
             return solution, "ridge" if problem.ridge else "none", [SEVERAL_MAXIMA] if several else []
@@ -185,6 +204,26 @@ class _Fitting:
         if likelihood:
             return self._penalised("log-f"), "log-f", [f"{why}. {self._penalised_words()}"]
         return self._penalised("shrunk"), "shrunk", [f"{why}. {_SHRUNK}"]
+
+    def _untold(self, theta: Floats) -> int:
+        """Along how many directions the reports say nothing, although true labels would."""
+        task = self.task
+        # By moments the unbiased features would not be there.
+        if task.problem.method == "moments" or laws_are_independent(task.possible):
+            return 0
+        outer = task.sums(theta, with_outer=True).outer
+        if outer is None:
+            return 0
+        unit = task.reports.weight.sum() / task.reports.squared_weight.sum()
+        white = np.kron(np.eye(task.free), task.geometry.whitening[0])
+        said, complete = (white.T @ each @ white for each in (unit * outer, task.complete_information(theta)))
+        return untold_directions(said, complete, _ABSENT * NO_INFORMATION)
+
+    def _decided(self, solution: Solution, penalty: PenaltyKind) -> list[str]:
+        """Say what a penalty decides about, and reports do not."""
+        untold = 0 if penalty == "none" else self._untold(solution.theta)
+        by = f"the ridge of {self.task.problem.ridge:g}" if penalty == "ridge" else "the penalty"
+        return [untold_note(untold, solution.theta.size, by)] if untold else []
 
     def _penalised_words(self) -> str:
         return _WALD if self.task.problem.intervals == "wald" else _PENALISED
@@ -215,7 +254,7 @@ class _Fitting:
         """Measure a solution, and choose how its parameters get intervals."""
         task, asked = self.task, self.task.problem.intervals
         sums = self._sums(solution)
-        known = np.tile(~task.geometry.undetermined, task.classes - 1)
+        known = ~task.unknown_among(task.geometry.undetermined)
         which = np.zeros_like(known)
         if penalty != "shrunk" and (asked == "profile" or (asked == "auto" and penalty == "log-f")):
             which = known
@@ -230,7 +269,7 @@ class _Fitting:
             better, profiles = profiler.profiles(first, which)
             if better is not first:
                 solution = self._of_z(better)
-                sums = task.engine.reduce(task.statistic(solution.theta, with_outer=True), task.source)
+                sums = task.sums(solution.theta, with_outer=True)
         return replace(self._measured(solution, sums, penalty), intervals=kinds, profiles=tuple(profiles))
 
     def _sums(self, solution: Solution) -> ScoreSums:
@@ -238,7 +277,7 @@ class _Fitting:
         task, local = self.task, solution.local
         weight = float(task.reports.weight.sum())
         if local.outer is None or task.problem.ridge:
-            return task.engine.reduce(task.statistic(solution.theta, with_outer=True), task.source)
+            return task.sums(solution.theta, with_outer=True)
         records = weight / task.reports.rows
         value, gradient, information = local.value * records, local.gradient * records, local.information * records
         return ScoreSums(task.reports.rows, weight, value, gradient, information, local.outer)
@@ -249,11 +288,11 @@ class _Fitting:
         curvature = sums.information + self.standard.penalty_information(penalty, solution.theta)
         bread = inverse_information(curvature * np.outer(task.used, task.used))
         meat, spread = task.meat(solution.theta, sums)
-        back = np.kron(np.eye(task.classes - 1), geometry.uncentring)
+        back = task.back
         information, sandwich = (back @ each @ back.T for each in (bread, bread @ meat @ bread))
         if self.standard.spread is not None:
             sandwich = self.standard.reported @ self.standard.spread @ self.standard.reported.T
-        undetermined = np.tile(geometry.constant if task.problem.ridge else geometry.undetermined, task.classes - 1)
+        undetermined = task.unknown_among(geometry.constant if task.problem.ridge else geometry.undetermined)
         for covariance in (information, sandwich):
             covariance[undetermined], covariance[:, undetermined] = np.nan, np.nan
         # As if the same number of people had been drawn one by one, all with the same weight.
@@ -263,7 +302,7 @@ class _Fitting:
         sandwich[frozen], sandwich[:, frozen] = np.nan, np.nan
         solution.theta[:, geometry.constant] = 0.0  # a solver leaves rounding there
         return SoftmaxFit(
-            theta=(back @ solution.theta.ravel()).reshape(solution.theta.shape),
+            theta=(back @ solution.theta.ravel()).reshape(-1, task.width),
             information_covariance=information if marginal else None,
             sandwich_covariance=sandwich,
             log_likelihood=sums.objective if marginal else None,

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from askance.arrays import Flags, Floats
-from askance.channels.base import LabelChannel
 from askance.engines.base import Engine
 from askance.engines.sources import RecordSource
-from askance.errors import InvalidInput
+from askance.errors import InvalidInput, Unidentifiable
 from askance.learning.answers.compliance import designs_of
 from askance.learning.answers.feature_geometry import Geometry
 from askance.learning.answers.replicate_weights import Replicates
+from askance.learning.answers.report_law import ReportLaw
+from askance.learning.answers.truth_features import TruthFeatures
 from askance.learning.face.cluster_covariance import ClusterSpread, stratum_meat
 from askance.learning.face.linear_parameters import parameter_names
 from askance.learning.face.sampling_design import SampledUnits
@@ -31,7 +32,7 @@ class SoftmaxProblem:
 
     Parameters
     ----------
-    channel : finite channel
+    channel : finite channel, or reports that are looked at one by one
     method : "marginal" or "moments"
     ridge : float, optional
         None: no ridge, and log-F where it is called for. Any number is kept to, or the fit is refused.
@@ -43,9 +44,13 @@ class SoftmaxProblem:
     max_iterations : int
     robust : bool
         Whether the scores' own variance replaces the information: sampling weights, moments, or by choice.
+    truths : TruthFeatures, optional
+        What parameters are about, where it is not each truth but the first.
+    listed : bool
+        Whether the channel's matrix has all possible reports, and not only those that came.
     """
 
-    channel: LabelChannel
+    channel: ReportLaw
     method: Method
     ridge: float | None
     intercept: bool
@@ -54,9 +59,13 @@ class SoftmaxProblem:
     penalty: str = "auto"
     intervals: str = "auto"
     robust: bool = False
+    truths: TruthFeatures | None = None
+    listed: bool = True
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
+        if self.truths is not None:
+            return self.truths.parameter_names(self.feature_names, self.intercept)
         return parameter_names(self.channel.classes, self.feature_names, self.intercept)
 
 
@@ -77,8 +86,39 @@ class SoftmaxTask:
         return len(self.problem.channel.classes)
 
     @property
+    def free(self) -> int:
+        """How many parameters each column of z = (1, x - centre) has."""
+        truths = self.problem.truths
+        return self.classes - 1 if truths is None else truths.contrasts.shape[1]
+
+    @property
     def width(self) -> int:
         return len(self.problem.feature_names) + self.problem.intercept
+
+    @property
+    def back(self) -> Floats:
+        """The matrix that turns parameters of z into those of (1, x), as they are reported; both flattened."""
+        truths = self.problem.truths
+        basis = np.eye(self.free) if truths is None else truths.basis
+        return np.asarray(np.kron(basis, self.geometry.uncentring), dtype=float)
+
+    @property
+    def possible(self) -> Floats:
+        """P(report | truth) of the reports that could have come: all of each design that was used."""
+        matrix = self.problem.channel.matrix
+        if not self.problem.listed:
+            return matrix
+        used = [rows for _, _, rows in designs_of(self.problem.channel) if self.reports.weight[rows].any()]
+        return np.vstack([matrix[rows] for rows in used])
+
+    def reported_along(self, directions: Floats) -> Floats:
+        """Directions of the parameters that are fitted, as they are of those that are reported; flattened, columns."""
+        truths = self.problem.truths
+        return directions if truths is None else np.asarray(np.kron(truths.basis, np.eye(self.width)) @ directions)
+
+    def root_mean_square_logit(self, theta: Floats) -> float:
+        """How far parameters lead: the largest of the truths'."""
+        return self.geometry.root_mean_square_logit(self.softmax(theta))
 
     @property
     def effective_unit(self) -> float:
@@ -88,20 +128,51 @@ class SoftmaxTask:
     @property
     def used(self) -> Flags:
         """Which parameters are fitted at all: those of constant columns are not."""
-        return np.tile(~self.geometry.constant, self.classes - 1)
+        return np.tile(~self.geometry.constant, self.free)
+
+    def unknown_among(self, columns: Flags) -> Flags:
+        """Which of the reported parameters have no estimate of their own, where some columns of z have none."""
+        truths = self.problem.truths
+        if truths is None:
+            return np.tile(columns, self.free)
+        return np.tile(columns, len(truths.names)) | np.repeat(~truths.determined, len(columns))
 
     def zero(self) -> Floats:
-        return np.zeros((self.classes - 1, self.width))
+        return np.zeros((self.free, self.width))
 
     def table(self, method: Method) -> Floats:
-        channel = self.problem.channel
+        channel, truths = self.problem.channel, self.problem.truths
         if method == "marginal":
             return np.ascontiguousarray(channel.matrix)
+        if truths is not None:
+            return truths.states_with(channel.unbiasing_matrix(self.reports.law, truths.table.T).T)
         return np.ascontiguousarray(channel.unbiasing_matrix(self.reports.law).T)
 
-    def statistic(self, theta: Floats, method: Method | None = None, with_outer: bool = False) -> SoftmaxScore:
-        method = method or self.problem.method
-        return self.score(theta, self.table(method), method, with_outer)
+    def softmax(self, theta: Floats) -> Floats:
+        """The softmax model's parameters, K-1 x p, of those that are fitted; of several at once, too."""
+        truths = self.problem.truths
+        return theta if truths is None else np.ascontiguousarray(truths.contrasts @ theta)
+
+    def sums(self, theta: Floats, *, with_outer: bool = False) -> ScoreSums:
+        """Objective, score and information over all records at some parameters."""
+        method = self.problem.method
+        return self._sums(theta, self.table(method), method, self.source, with_outer)
+
+    def _sums(
+        self, theta: Floats, table: Floats, method: Method, source: RecordSource, with_outer: bool = False
+    ) -> ScoreSums:
+        truths = self.problem.truths
+        score = SoftmaxScore(
+            self.softmax(theta), table, method, self.problem.intercept, with_outer, self.geometry.centre
+        )
+        found = self.engine.reduce(score, source)
+        return found if truths is None else truths.pulled_sums(found)
+
+    def complete_information(self, theta: Floats) -> Floats:
+        """The information that true labels would give at some parameters."""
+        # It is that of the moments' objective, whatever their table has.
+        empty = np.zeros(self.problem.channel.matrix.shape)
+        return self._sums(theta, empty, "moments", self.source).information
 
     def meat(self, theta: Floats, sums: ScoreSums, about_mean: bool = False) -> tuple[Floats, ClusterSpread | None]:
         """The variance of the summed score, by how people came into the sample; and its spread between clusters.
@@ -136,17 +207,19 @@ class SoftmaxTask:
 
     def expected_information(self, theta: Floats) -> Floats:
         """The information that reports have on average at these parameters: positive, also far from the maximum."""
-        information: Floats = self.engine.reduce(self._by_unit(theta), self.source).second[0]
-        return information
+        truths = self.problem.truths
+        if not self.problem.listed:
+            # What other reports there might have been is not known: the curvature as these have it, and its size.
+            values, vectors = np.linalg.eigh(self.sums(theta).information)
+            return np.asarray((vectors * np.abs(values)) @ vectors.T)
+        information: Floats = self.engine.reduce(self._by_unit(self.softmax(theta)), self.source).second[0]
+        return information if truths is None else truths.pulled_square(information)
 
     def _by_unit(self, theta: Floats, units: int = 0, outer: bool = False) -> GroupedScores:
         problem, geometry = self.problem, self.geometry
         designs = tuple((rows.start, rows.stop) for _, _, rows in designs_of(problem.channel))
         table = self.table(problem.method)
         return GroupedScores(theta, table, problem.method, problem.intercept, geometry.centre, designs, units, outer)
-
-    def score(self, theta: Floats, table: Floats, method: Method, with_outer: bool = False) -> SoftmaxScore:
-        return SoftmaxScore(theta, table, method, self.problem.intercept, with_outer, self.geometry.centre)
 
     def objective(
         self,
@@ -162,7 +235,7 @@ class SoftmaxTask:
         table, shape, used = self.table(method), self.zero().shape, self.used.astype(float)
 
         def local(flat: Floats) -> Local:
-            sums = self.engine.reduce(self.score(flat.reshape(shape), table, method, with_outer), source)
+            sums = self._sums(flat.reshape(shape), table, method, source, with_outer)
             pull = penalty @ flat
             value = sums.objective - 0.5 * float(flat @ pull)
             information = (sums.information + penalty) * np.outer(used, used)
@@ -175,8 +248,24 @@ class SoftmaxTask:
         weights = np.full(self.width, self.problem.ridge or 0.0)
         if self.problem.intercept:
             weights[0] = 0.0
-        penalty: Floats = np.kron(coupling(self.classes), np.diag(weights)).astype(float)
+        # A ridge is on the parameters as they are reported: features of one's own are not coupled.
+        coupled = coupling(self.classes) if self.problem.truths is None else np.eye(self.free)
+        penalty: Floats = np.kron(coupled, np.diag(weights)).astype(float)
         return penalty
+
+    def coupled(self) -> Floats:
+        """How much the logits of the truths differ, as a quadratic form in one column's parameters."""
+        truths, of_truths = self.problem.truths, coupling(self.classes)
+        return of_truths if truths is None else np.asarray(truths.contrasts.T @ of_truths @ truths.contrasts)
+
+    def label_noise(self) -> float:
+        """The variance of an unbiased label, at least that of a guessed one."""
+        law, truths = self.reports.law, self.problem.truths
+        try:
+            weights = self.problem.channel.unbiasing_matrix(law)[1:] if truths is None else self.table("moments").T
+        except Unidentifiable:
+            return 1.0
+        return float(max((weights**2 @ law - (weights @ law) ** 2).max(), 1 / self.classes**2))
 
 
 def coupling(classes: int) -> Floats:

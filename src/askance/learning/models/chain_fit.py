@@ -13,13 +13,13 @@ from askance.arrays import Floats
 from askance.channels.alphabet import listed
 from askance.engines.base import Engine
 from askance.errors import InvalidInput
+from askance.learning.answers.exchange import refuse_exchangeable
 from askance.learning.face.release_records import ReleaseColumns
 from askance.learning.face.release_regression import RegressionTerms
 from askance.learning.models.chain_problem import ChainProblem, Method
 from askance.learning.models.chain_source import SentenceReader, SentenceSource, check_same_lengths
 from askance.learning.models.chain_sums import CountSeen, SummedChain
 from askance.learning.models.evidence import checked_channel, table_for_law
-from askance.learning.models.exchange import refuse_exchangeable
 from askance.learning.models.families import Chain
 from askance.learning.models.fitted import Fitted
 from askance.learning.models.gradient_fit import GradientProblem, fit_by_gradient

@@ -7,9 +7,6 @@ import numpy as np
 
 from askance.arrays import Floats
 
-# Curvature of the reports' likelihood along a direction, as a share of that which true labels would give there: with
-# less, the reports do not tell the parameters of that direction apart. Response among 17 tags at level .1 leaves 4e-5.
-NO_INFORMATION = 1e-6
 _STEP = 1e-4  # of central differences of a gradient: its error, of the order of the square, and rounding are both 1e-8
 DIFFERENCE_ERROR = 1e-8
 POINTS_AT_ONCE = 64  # whose gradients one pass over the records sums, where these are far away
@@ -63,13 +60,6 @@ def summed(scores: Floats) -> tuple[Floats, Floats]:
     return np.asarray(scores.sum(axis=0)), np.asarray(scores.T @ scores)
 
 
-def inverse(information: Floats) -> Floats:
-    """Invert an information; directions without any, which another form of the same model has, are left out."""
-    scale = np.sqrt(np.maximum(np.abs(np.diag(information)), np.finfo(float).tiny))
-    scaled = information / np.outer(scale, scale)
-    return np.asarray(np.linalg.pinv(scaled, rcond=1e-9, hermitian=True) / np.outer(scale, scale))
-
-
 def inverse_within(information: Floats, complete: Floats) -> Floats:
     """Invert an information along the directions that true labels would tell, and leave out all others.
 
@@ -81,22 +71,3 @@ def inverse_within(information: Floats, complete: Floats) -> Floats:
     basis = (vectors[:, values > 1e-7 * values.max(initial=0.0)].T * scale).T  # errors of differences are below 1e-8
     basis, _ = np.linalg.qr(basis)
     return np.asarray(basis @ np.linalg.pinv(basis.T @ information @ basis, hermitian=True) @ basis.T)
-
-
-def undetermined(information: Floats, complete: Floats, rounding: float = 1e-13) -> int:
-    """Return along how many directions reports say nothing, although true labels would.
-
-    Parameters
-    ----------
-    information : summed squares of the scores of the reports
-        These are zero where reports say nothing. The curvature may be below zero also where they say something.
-    complete : of true labels
-    rounding : float
-        The relative error of both. Directions along which true labels themselves say so little that it matters are not
-        judged.
-    """
-    values, vectors = np.linalg.eigh(complete)
-    known = values > rounding / NO_INFORMATION * max(values.max(initial=0.0), np.finfo(float).tiny)
-    root = vectors[:, known] / np.sqrt(values[known])
-    shares = np.linalg.eigvalsh(root.T @ information @ root)
-    return int(np.count_nonzero(shares < NO_INFORMATION))

@@ -7,16 +7,14 @@ import numpy as np
 from scipy.optimize import minimize
 
 from askance.arrays import Floats
-from askance.errors import Unidentifiable
+from askance.learning.answers.untold_parameters import untold_directions, untold_note, untold_refusal
 from askance.learning.models.fitted import (
     DIFFERENCE_ERROR,
     MOST_DIFFERENCED,
     Fitted,
     differenced,
     inverse_within,
-    undetermined,
 )
-from askance.learning.models.state_fit import NOT_TOLD
 
 _PAIRS = 10  # of steps and gradients that L-BFGS keeps: more cost memory, and spared no pass on the tags of a treebank
 _SLOPE = 1e-7  # of the gradient, for each record: further steps change no digit that anybody reads
@@ -83,13 +81,11 @@ def fit_by_gradient(
     complete = differenced(clean.gradients, theta) if marginal else information
     total, products = problem.score_sums(theta)
     if marginal:
-        lost = undetermined(products, complete, DIFFERENCE_ERROR)
+        lost = untold_directions(products, complete, DIFFERENCE_ERROR)
+        if lost and not ridge:
+            raise untold_refusal(lost, problem.size)
         if lost:
-            what, wanted, remedy = NOT_TOLD
-            said = what.format(count=lost, all=problem.size)
-            if not ridge:
-                raise Unidentifiable(said, wanted, remedy)
-            notes.append(f"{said[0].upper()}{said[1:]}; the ridge of {ridge:g} decides about these.")
+            notes.append(untold_note(lost, problem.size, f"the ridge of {ridge:g}"))
     bread = inverse_within(information + ridge * np.eye(problem.size), complete)
     sandwich = bread @ (products - np.outer(total, total) / max(records, 1)) @ bread
     return Fitted(

@@ -14,11 +14,13 @@ from askance.channels.guarantee import Guarantee
 from askance.channels.sequences import Sequences
 from askance.engines.base import Engine
 from askance.engines.local.engine import LocalEngine
-from askance.engines.sources import ArraySource
+from askance.engines.sources import ArraySource, RecordSource
 from askance.errors import AskanceWarning, InvalidInput, NotAvailable
 from askance.frames import refuse_other_rows
+from askance.learning.answers.kept_fit import fill_in_fit, fit_table, keep_fit
+from askance.learning.answers.softmax_fit import fit_softmax
+from askance.learning.answers.softmax_problem import SoftmaxProblem
 from askance.learning.face.classes import class_array
-from askance.learning.face.linear_parameters import parameter_names
 from askance.learning.face.release_records import records_of, refuse_other_channel
 from askance.learning.face.release_regression import RegressionTerms, ReleaseRegression
 from askance.learning.face.requested_ridge import checked_ridge
@@ -27,25 +29,16 @@ from askance.learning.face.scoring import Of, accuracy_from_reports, asks_for_tr
 from askance.learning.models.chain_fit import FittedChain, fit_chain, fit_released_chain
 from askance.learning.models.chain_loops import likeliest
 from askance.learning.models.chain_problem import ChainProblem, Method
-from askance.learning.models.evidence import (
-    checked_channel,
-    encoded,
-    is_finite,
-    likelihood,
-    table_for_law,
-    unbiased,
-)
-from askance.learning.models.exchange import refuse_exchangeable
+from askance.learning.models.evidence import checked_channel, is_finite, report_law
 from askance.learning.models.families import Chain, Family, States
 from askance.learning.models.fitted import Fitted
-from askance.learning.models.gradient_fit import fit_by_gradient
-from askance.learning.models.state_fit import StateProblem, fit_states
+from askance.learning.models.model_facts import chain_facts, own_facts
+from askance.learning.models.own_fit import fit_own, own_probabilities
+from askance.learning.models.state_fit import state_probabilities, state_problem
 from askance.learning.models.token_features import token_table
-from askance.learning.models.user_problem import FamilyProblem, FeatureProblem, stacked_features
 from askance.releases.release import Release
 from askance.reports.summary import Summary
 from askance.statistics.base import Records
-from askance.statistics.frequencies import ReportFrequencies
 
 _MOST_ROWS = 200  # parameters that a summary lists
 _SINGLE = 20_000  # parameters beyond which single precision is kept: as text they would fill megabytes
@@ -62,14 +55,16 @@ class IndirectModel(ReleaseRegression):
     channel : channel
         How the truth was hidden: any finite channel, :class:`~askance.Coarsening`, :class:`~askance.CandidateSets`,
         :class:`~askance.Repeated`, a :class:`~askance.DesignPerRow`; a response on the features of the truth
-        (:class:`~askance.PerValueFlip`, :class:`~askance.CoordinateRelease`, by moments also
-        :class:`~askance.SampledCoordinates`); for sequences :class:`~askance.PerToken`.
+        (:class:`~askance.PerValueFlip`, :class:`~askance.CoordinateRelease`, :class:`~askance.SampledCoordinates`,
+        :class:`~askance.WindowRelease`; by moments all that hide rows of numbers); for sequences
+        :class:`~askance.PerToken`.
     method : {"marginal", "moments"}
         "marginal" maximises the likelihood of the reports: efficient, always possible. "moments" estimates the
         sufficient statistics by averages and solves a concave problem; refused where reports do not determine them.
     ridge : "auto" or float
         Penalty ``ridge / 2 * sum(theta ** 2)`` on the summed objective; the intercept of States is free. "auto": none
-        where the data have a finite estimate without; for chains with more features than tokens can tell, 3.
+        where the data have a finite estimate without. Of States, log-F or a ridge towards the base rate take its place,
+        as in :class:`~askance.IndirectClassifier`; for chains with more features than tokens can tell it is 3.
     fit_intercept : bool
         Whether States adds a constant to the features of x.
     decode : {"posterior", "viterbi"}
@@ -80,6 +75,8 @@ class IndirectModel(ReleaseRegression):
     ----------
     parameters_, parameter_names_, covariance_, standard_errors_
         ``covariance_`` is None for more than a few hundred parameters of a chain.
+    penalty_, intervals_, profiles_, design_test_
+        Of States, as :class:`~askance.IndirectClassifier` has them: both are the same fit.
     classes_, channel_, ridge_, log_likelihood_, converged_, n_iter_, n_reports_, notes_, guarantee_
 
     Examples
@@ -87,9 +84,9 @@ class IndirectModel(ReleaseRegression):
     >>> import numpy as np, askance as ask
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(5000, 1))
-    >>> truth = np.where(rng.random(5000) < 1 / (1 + np.exp(-2 * X[:, 0])), "cat", "dog")
+    >>> truth = np.select([X[:, 0] < rng.normal(-1, 1, 5000), X[:, 0] > rng.normal(1, 1, 5000)], ["dog", "cat"], "owl")
     >>> sets = ask.CandidateSets(["dog", "cat", "owl"], size=2)
-    >>> model = ask.IndirectModel(ask.States(), sets, ridge=1.0).fit(X, sets.simulate(truth, rng))
+    >>> model = ask.IndirectModel(ask.States(), sets).fit(X, sets.simulate(truth, rng))
     >>> model.predict([[2.0], [-2.0]])
     array(['cat', 'dog'], dtype='<U3')
 
@@ -97,6 +94,10 @@ class IndirectModel(ReleaseRegression):
     ----------
     Raghunathan, Frostig, Duchi & Liang (2016), sections 2, 3 and 6.
     """
+
+    channel_: Any
+    parameters_: Any
+    covariance_: Any
 
     def __init__(
         self,
@@ -137,35 +138,28 @@ class IndirectModel(ReleaseRegression):
         family = self._family()
         if self.channel is None:
             raise InvalidInput("channel=None", "a channel", "For true labels say Identity(classes).")
+        method: Method = self.method  # type: ignore[assignment]
         if isinstance(family, Chain):
             _no_weights(sample_weight)
             tokens = token_table(X, family.function)
-            way: Method = self.method  # type: ignore[assignment]
             ridge = checked_ridge(self.ridge)
-            chain = fit_chain(family, tokens, self.channel, y, design, way, ridge, self.max_iter)
+            chain = fit_chain(family, tokens, self.channel, y, design, method, ridge, self.max_iter)
             return self._keep_chain(chain, self.channel)
         if not isinstance(family, States) or family.function is not None:
             _no_weights(sample_weight)
-            return self._fit_own(family, X, y, design)
+            return self._fit_own(family, X, y, design, method)
         if X is None:
             X = np.empty((len(y), 0))
         X = validate_data(self, X, dtype=np.float64, order="C", ensure_min_features=0)
         table, classes = self._truths(family, self.channel)
         channel = checked_channel(self.channel, len(classes), table.shape[1])
-        codes = encoded(channel, y, design)
         weights = checked_weights(sample_weight, X)
-        method: Method = self.method  # type: ignore[assignment]
-        found = (
-            likelihood(channel, table, y, codes)
-            if method == "marginal"
-            else unbiased(channel, table, y, codes, weights)
-        )
-        _same_length(len(X), len(found.codes))
-        if method == "marginal":
-            refuse_exchangeable(found.table[np.unique(found.codes)], table, classes)
-        source = ArraySource(Records(X, found.codes, weights))
+        law, codes = report_law(channel, table, classes, y, design, method)
+        _same_length(len(X), len(codes))
+        source = ArraySource(Records(X, codes, weights))
         names = list(map(str, getattr(self, "feature_names_in_", [f"x{i}" for i in range(X.shape[1])])))
-        return self._fit_table(table, classes, found.table, channel, source, LocalEngine(), names, self.fit_intercept)
+        problem = state_problem(self, family, law, names, self.fit_intercept, weights is not None)
+        return self._fit_states(problem, source, LocalEngine(), table, channel)
 
     def _fit_releases(self, releases: Sequence[Release], terms: RegressionTerms, engine: Engine) -> Self:
         (release,) = releases
@@ -183,65 +177,30 @@ class IndirectModel(ReleaseRegression):
         checked_channel(channel, len(classes), table.shape[1])
         reader = terms.reader(release, engine)
         source = engine.cache(records_of(release, asked, reader, terms.weight))
-        counts = engine.reduce(ReportFrequencies(len(channel.matrix)), source)
-        if self.method == "marginal":
-            rows = np.ascontiguousarray(channel.matrix)
-            refuse_exchangeable(rows[counts.weight > 0], table, classes)
-        else:
-            rows = table_for_law(channel, table, counts.weight)
         self.feature_names_in_ = np.array(reader.names, dtype=object)
         self.n_features_in_ = len(reader.names)
         intercept = reader.intercept and self.fit_intercept
-        return self._fit_table(table, classes, rows, channel, source, engine, list(reader.names), intercept)
+        problem = state_problem(self, family, channel, list(reader.names), intercept, terms.weight is not None)
+        return self._fit_states(problem, source, engine, table, channel)
 
-    def _fit_table(
-        self, table: Floats, classes: Any, rows: Floats, channel: Any, source: Any, engine: Engine, names: list[str],
-        intercept: bool,
-    ) -> Self:  # fmt: skip
-        family: States = self._family()
-        softmax = family.table is None
-        method: Method = self.method  # type: ignore[assignment]
-        problem = StateProblem(table, softmax, rows, method, intercept, len(names) + intercept)
-        found = fit_states(problem, source, engine, checked_ridge(self.ridge), self.max_iter)
-        if softmax:
-            called = parameter_names(classes, names, intercept)
-        else:
-            own = family.names or tuple(f"t{j}" for j in range(table.shape[1]))
-            columns = [*(["Intercept"] if intercept else []), *names]
-            called = tuple(f"{one}: {column}" if column != "Intercept" else one for one in own for column in columns)
-        self.table_, self.intercept_included_ = table, bool(intercept)
-        self._keep(found, channel, classes, called, channel.guarantee, source.num_rows)
+    def _fit_states(
+        self, problem: SoftmaxProblem, source: RecordSource, engine: Engine, table: Floats, channel: Any
+    ) -> Self:
+        fit = fit_softmax(problem, source, engine)
+        self.channel_, self.guarantee_ = channel, channel.guarantee
+        self.classes_ = class_array(tuple(problem.channel.classes))
+        self.table_, self.intercept_included_ = table, bool(problem.intercept)
+        keep_fit(self, fit, problem)
         return self
 
-    def _fit_own(self, family: Any, X: Any, y: Any, design: Any) -> Self:
+    def _fit_own(self, family: Any, X: Any, y: Any, design: Any, method: Method) -> Self:
         classes = self._classes(family, self.channel)
-        truths = np.eye(len(classes))
         channel = checked_channel(self.channel, len(classes), len(classes))
-        codes = encoded(channel, y, design)
-        method: Method = self.method  # type: ignore[assignment]
-        said = likelihood(channel, truths, y, codes) if method == "marginal" else unbiased(channel, truths, y, codes)
-        evidence = said.rows()
-        problem: Any
-        if isinstance(family, States):
-            features = stacked_features(family.function, X, len(classes))
-            _same_length(features.shape[0] // len(classes), len(evidence))
-            problem = FeatureProblem(features, evidence, method)
-            clean: Any = FeatureProblem(features, truths[evidence.argmax(axis=1)], "moments")
-            self.n_features_in_ = int(features.shape[1])
-            names = family.names or tuple(f"theta{j}" for j in range(problem.size))
-        else:
-            if method == "moments" and not hasattr(family, "weighted_features"):
-                raise NotAvailable(
-                    f"moments of a {type(family).__name__}",
-                    "a method weighted_features(X, weights), or method='marginal'",
-                )
-            problem, clean = FamilyProblem(family, X, evidence, method), FamilyProblem(family, X, None, method)
-            names = tuple(getattr(family, "names", None) or (f"theta{j}" for j in range(problem.size)))
-        ridge = checked_ridge(self.ridge)
-        found = fit_by_gradient(
-            problem, clean, len(evidence), ridge or 0.0, max(self.max_iter, 1), marginal=method == "marginal"
-        )
-        self._keep(found, channel, classes, tuple(names), channel.guarantee, len(evidence))
+        ridge = checked_ridge(self.ridge) or 0.0
+        found = fit_own(family, classes, channel, X, y, design, method, ridge, self.max_iter)
+        if found.width is not None:
+            self.n_features_in_ = found.width
+        self._keep(found.fitted, channel, classes, found.names, channel.guarantee, found.records)
         return self
 
     def _keep_chain(self, found: FittedChain, channel: Any) -> Self:
@@ -258,11 +217,13 @@ class IndirectModel(ReleaseRegression):
         self, found: Fitted, channel: Channel, classes: Any, names: tuple[str, ...], guarantee: Guarantee, records: int
     ) -> None:
         theta = found.theta
-        self.channel_: Any = channel
+        for name in ("table_", "penalty_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        self.channel_ = channel
         self.guarantee_, self.classes_ = guarantee, class_array(tuple(classes))
-        self.parameters_: Any = theta.astype(np.float32) if len(theta) > _SINGLE else theta
+        self.parameters_ = theta.astype(np.float32) if len(theta) > _SINGLE else theta
         self.parameter_names_ = names
-        self.covariance_: Any = found.covariance
+        self.covariance_ = found.covariance
         self.covariance_sandwich_, self.covariance_information_ = found.sandwich, found.information
         self.log_likelihood_ = found.objective if self.method == "marginal" else None
         self.ridge_, self.n_iter_, self.converged_ = found.ridge, found.iterations, found.converged
@@ -334,20 +295,11 @@ class IndirectModel(ReleaseRegression):
         return self._probabilities(X)
 
     def _probabilities(self, X: Any) -> Floats:
-        family, classes = self._family(), len(self.classes_)
+        family = self._family()
         if isinstance(family, States) and family.function is None:
             X = validate_data(self, X, dtype=np.float64, reset=False, ensure_min_features=0)
-            rows = np.hstack([np.ones((len(X), 1)), X]) if self.intercept_included_ else X
-            scores = rows @ self.parameters_.reshape(self.table_.shape[1], -1).T @ self.table_.T
-            power = np.exp(scores - scores.max(axis=1, keepdims=True))
-            return np.asarray(power / power.sum(axis=1, keepdims=True))
-        problem: Any
-        if isinstance(family, States):
-            features = stacked_features(family.function, X, classes, self.n_features_in_)
-            problem = FeatureProblem(features, np.ones((features.shape[0] // classes, classes)), "marginal")
-        else:
-            problem = FamilyProblem(family, X, None, "marginal")
-        return np.asarray(problem.chances(self.parameters_))
+            return state_probabilities(self.parameters_, self.table_, X, self.intercept_included_)
+        return own_probabilities(family, X, len(self.classes_), getattr(self, "n_features_in_", None), self.parameters_)
 
     def _chain_of(self, X: Any) -> ChainProblem:
         tokens = token_table(X, self._family().function, self.token_names_)
@@ -398,30 +350,23 @@ class IndirectModel(ReleaseRegression):
     def summary(self, level: float = 0.95) -> Summary:
         """Return estimates with standard errors and intervals; of a chain of many features the facts alone."""
         check_is_fitted(self, "parameters_")
-        chain = isinstance(self._family(), Chain)
-        facts = [("reports", f"{self.n_reports_}")]
-        if chain:
-            each = self.channel_.guarantee.epsilon
-            facts = [
-                ("sentences", f"{self.n_reports_}"),
-                ("tokens", f"{self.n_tokens_}"),
-                ("features", f"{self.n_features_in_}"),
-                ("epsilon of one token", f"{each:.4g}"),
-                (f"epsilon of the longest sentence ({self.longest_} tokens)", f"{self.longest_ * each:.4g}"),
-            ]
-        if self.covariance_ is None:
-            facts.append(("standard errors", f"none: there are {len(self.parameters_):,} parameters"))
-        kind = "" if self.covariance_ is None else " (information" if self.method == "marginal" else " (sandwich"
-        facts.append(("method", f"{self.method}{kind} standard errors)" if kind else self.method))
-        if self.log_likelihood_ is not None:
-            facts.append(("log-likelihood", f"{self.log_likelihood_:.4f}"))
-        if self.ridge_:
-            facts.append(("penalty", f"ridge {self.ridge_:.4g}"))
-        what = "tags of a chain" if chain else "an exponential family"
-        title = f"Parameters of {what}, from hidden {'sequences' if chain else 'answers'}"
+        if isinstance(self._family(), Chain):
+            title, facts = "Parameters of tags of a chain, from hidden sequences", chain_facts(self)
+        else:
+            title, facts = "Parameters of an exponential family, from hidden answers", own_facts(self)
+            if hasattr(self, "penalty_") and len(self.parameters_) <= _MOST_ROWS:
+                return fit_table(self, title, level)
         if self.covariance_ is None or len(self.parameters_) > _MOST_ROWS:
-            return Summary(title, level=level, facts=tuple(facts), notes=self.notes_, privacy=self.privacy_statement_)
+            return Summary(title, level=level, facts=facts, notes=self.notes_, privacy=self.privacy_statement_)
         return self._wald_summary(title, level, facts)
+
+    def fill_in(self) -> None:
+        """Give a model that an earlier version saved what that version did not keep."""
+        super().fill_in()
+        if hasattr(self, "table_"):
+            if not hasattr(self, "covariance_kind_"):
+                self.covariance_kind_ = "information" if self.method == "marginal" else "sandwich"
+            fill_in_fit(self)
 
 
 def _no_weights(sample_weight: Any) -> None:

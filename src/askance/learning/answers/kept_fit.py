@@ -1,0 +1,87 @@
+"""What a fitted model keeps of a softmax fit, and the table that people read of it: the same for all its faces."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from askance.learning.answers.compliance import NOT_TESTED, DesignTest, design_lines
+from askance.learning.answers.softmax_fit import SoftmaxFit
+from askance.learning.answers.softmax_problem import SoftmaxProblem
+from askance.learning.face.interval_table import interval_fact, sample_facts, with_intervals
+from askance.reports.summary import Summary, summarise
+
+_WORDS = {"ridge": "a ridge", "shrunk": "a ridge towards the base rate", "log-f": "the log-F penalty"}
+_ONE_BY_ONE = DesignTest(float("nan"), "not tested: reports are looked at one by one")
+
+
+def keep_fit(model: Any, fit: SoftmaxFit, problem: SoftmaxProblem) -> None:
+    """Give a model the results of a fit."""
+    model.parameters_, model.parameter_names_ = fit.theta.ravel(), problem.parameter_names
+    model.covariance_sandwich_ = fit.sandwich_covariance
+    model.covariance_information_ = fit.information_covariance
+    model.covariance_ = fit.sandwich_covariance if problem.robust else fit.information_covariance
+    model.covariance_kind_ = "sandwich" if problem.robust else "information"
+    model.log_likelihood_, model.ridge_, model.penalty_ = fit.log_likelihood, fit.ridge, fit.penalty
+    model.intervals_, model.profiles_ = fit.intervals, fit.profiles
+    model.degrees_, model.design_effects_, model.sample_ = fit.degrees, fit.design_effects, ""
+    model.n_reports_, model.n_iter_, model.converged_ = fit.reports.rows, fit.iterations, fit.converged
+    model.notes_ = fit.notes
+    model.design_test_ = _design_test(fit, problem)
+
+
+def _design_test(fit: SoftmaxFit, problem: SoftmaxProblem) -> DesignTest:
+    if not problem.listed:
+        return _ONE_BY_ONE
+    reports = fit.reports if problem.robust else fit.reports.as_frequencies
+    unequal = reports.rows * reports.squared_weight.sum() / reports.weight.sum() ** 2
+    # Of the sample's effect on the intercept the weights' part is known to the test; the rest is the clusters'.
+    effect = float(fit.design_effects[0]) / unequal if fit.design_effects and problem.intercept else 1.0
+    return DesignTest.of(problem.channel, reports, effect if np.isfinite(effect) else 1.0)
+
+
+def fit_table(model: Any, title: str, level: float) -> Summary:
+    """Return estimates, standard errors, z, p and intervals of a model with the results of a fit."""
+    method = ("method", f"{model.method} ({model.covariance_kind_} standard errors)")
+    penalties = {
+        "ridge": f"ridge {model.ridge_:.4g}",
+        "shrunk": f"ridge {model.ridge_:.4g} towards the base rate, on standardised features",
+        "log-f": "log-F(1,1) about the base rate",
+    }
+    penalised = [("penalty", penalties[model.penalty_])] if model.penalty_ in penalties else []
+    known = np.isfinite(model.standard_errors_)
+    kinds = [kind for kind, has in zip(model.intervals_, known, strict=False) if has]
+    intervals = interval_fact([name for name, has in zip(model.parameter_names_, known, strict=True) if has], kinds)
+    intervals += sample_facts(model.sample_, model.parameter_names_, model.degrees_, model.design_effects_)
+    wald = summarise(
+        title,
+        model.parameter_names_,
+        model.parameters_,
+        model.covariance_,
+        level,
+        (("reports", f"{model.n_reports_}"), method, *likelihood_fact(model), *penalised, *intervals),
+        model.notes_,
+        model.privacy_statement_,
+    )
+    table = with_intervals(wald, model.intervals_, model.profiles_, model.degrees_, model.penalty_ != "none")
+    return replace(table, **design_lines(table, model.design_test_))
+
+
+def likelihood_fact(model: Any) -> list[tuple[str, str]]:
+    """The log-likelihood, where there is one."""
+    return [] if model.log_likelihood_ is None else [("log-likelihood", f"{model.log_likelihood_:.4f}")]
+
+
+def why_penalised(model: Any) -> str:
+    """What moves a fit from the maximum; empty where nothing does."""
+    return f"{_WORDS[model.penalty_]} moves it from the maximum" if model.penalty_ in _WORDS else ""
+
+
+def fill_in_fit(model: Any) -> None:
+    """Give a model that an earlier version saved what that version did not keep."""
+    if hasattr(model, "ridge_") and not hasattr(model, "penalty_"):
+        model.penalty_, model.intervals_, model.profiles_ = "ridge" if model.ridge_ else "none", (), ()
+    if not hasattr(model, "design_test_"):
+        model.design_test_ = NOT_TESTED
+    if not hasattr(model, "sample_"):
+        model.sample_, model.degrees_, model.design_effects_ = "", (), ()
