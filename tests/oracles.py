@@ -25,6 +25,16 @@ def objectives(theta, Z, told, method, classes):
     return (told[:, 1:] * logits[:, 1:]).sum(axis=1) - (top + np.log(np.exp(logits - top[:, None]).sum(axis=1)))
 
 
+def slopes(theta, Z, told, method, classes):
+    """The derivatives of each record's objective, by hand: n x parameters."""
+    chances = softmax(np.column_stack([np.zeros(len(Z)), Z @ theta.reshape(classes - 1, -1).T]))
+    wanted = told
+    if method == "marginal":
+        joint = chances * told
+        wanted = joint / joint.sum(axis=1, keepdims=True)
+    return ((wanted - chances)[:, 1:, None] * Z[:, None, :]).reshape(len(Z), -1)
+
+
 def numeric_gradient(function, point, step=1e-5):
     """Central differences of order four; ``function`` may return an array."""
     columns = []
@@ -38,7 +48,11 @@ def numeric_gradient(function, point, step=1e-5):
 
 
 def fit(X, told, method, weights=None, penalty=None, intercept=True, start=None):
-    """Maximise by BFGS, polish by a root search on numeric derivatives; return theta and both covariances."""
+    """Maximise by BFGS, polish by a root search; return theta and both covariances.
+
+    Derivatives of the objective are by hand, and must be the numeric ones where the search ends. Those of its gradient
+    are numeric.
+    """
     Z = with_ones(X) if intercept else X
     n, classes = told.shape
     weights = np.ones(n) if weights is None else weights
@@ -49,7 +63,7 @@ def fit(X, told, method, weights=None, penalty=None, intercept=True, start=None)
         return -(weights @ objectives(theta, Z, told, method, classes)) + theta @ penalty @ theta / 2
 
     def gradient(theta):
-        return numeric_gradient(negative, theta, 1e-4)
+        return -(weights @ slopes(theta, Z, told, method, classes)) + penalty @ theta
 
     start = np.zeros(size) if start is None else start
     found = optimize.minimize(negative, start, jac=gradient, method="BFGS", options={"gtol": 1e-6 * n})
@@ -58,7 +72,9 @@ def fit(X, told, method, weights=None, penalty=None, intercept=True, start=None)
         information = numeric_gradient(gradient, theta, 1e-3)
         theta = theta - np.linalg.solve(information, gradient(theta))
     information = numeric_gradient(gradient, theta, 1e-3)
-    scores = weights[:, None] * numeric_gradient(lambda t: objectives(t, Z, told, method, classes), theta, 1e-4)
+    numeric = numeric_gradient(lambda t: objectives(t, Z, told, method, classes), theta, 1e-4)
+    np.testing.assert_allclose(slopes(theta, Z, told, method, classes), numeric, rtol=1e-6, atol=1e-7)
+    scores = weights[:, None] * numeric
     bread = np.linalg.inv(information)
     total = scores.sum(axis=0)
     meat = scores.T @ scores - np.outer(total, total) * (weights @ weights) / weights.sum() ** 2
