@@ -31,7 +31,8 @@ from engine_laws import releases as releases  # a fixture
 from waiting import PATIENCE, wait_until
 
 JAVA = shutil.which("java") or os.environ.get("JAVA_HOME")
-QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # for a Java that lives two minutes
+# For a Java that lives two minutes: no long optimising, one thread that collects, and Spark's own classes are trusted.
+QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 pytestmark = [
     pytest.mark.skipif(not JAVA, reason="NO JAVA: install Java 17 (Debian: default-jre-headless) to test Spark"),
     pytest.mark.xdist_group("spark"),  # one session for all

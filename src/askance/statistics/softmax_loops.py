@@ -120,22 +120,26 @@ def add_sums(features, centre, intercept, theta, codes, table, weights, marginal
             for j in range(width):
                 for i in range(count):
                     scaled[i] += theta[k, j] * rows[j, i]
-            logits[:count, k] = scaled[:count]
+            for i in range(count):
+                logits[i, k] = scaled[i]
         part = weights[start:stop] if weights.shape[0] else weights
         total += differentiate(logits[:count], codes[start:stop], table, part, marginal, score, curvature)
         pair = 0
         for j in range(free):
-            by_record[:count] = score[:count, j]
+            for i in range(count):
+                by_record[i] = score[i, j]
             for k in range(width):
                 slope = 0.0
                 for i in range(count):
                     slope += by_record[i] * rows[k, i]
                 gradient[j, k] += slope
             for k in range(j + 1):
-                by_record[:count] = curvature[:count, pair]
+                for i in range(count):
+                    by_record[i] = curvature[i, pair]
                 _add_products(rows, by_record, scaled, information[j, :, k], count)
                 if outer.size:
-                    by_record[:count] = score[:count, j] * score[:count, k]
+                    for i in range(count):
+                        by_record[i] = score[i, j] * score[i, k]
                     _add_products(rows, by_record, scaled, outer[j, :, k], count)
                 pair += 1
     return total
