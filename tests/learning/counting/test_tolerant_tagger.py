@@ -103,6 +103,11 @@ def test_believing_every_count_lists_no_suspects(chosen):
         ).suspicious(-1)
 
 
+def test_a_single_sentence_has_no_others_that_judge_it():
+    with pytest.raises(ask.InvalidInput, match="regions of one sentence; expected two sentences or more"):
+        ask.CountTagger(tags=TAGS, tolerance="model").fit(TRAIN.sentences, counted()[:1])
+
+
 def test_the_share_of_miscounts_is_that_of_a_mixture():
     rng = np.random.default_rng(0)
     off = rng.random(5000) < 0.2

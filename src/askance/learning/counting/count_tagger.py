@@ -1,6 +1,6 @@
 """A part-of-speech tagger learned from counts of tags in windows."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from copy import copy
 from itertools import pairwise
 from typing import Any, Self
@@ -16,16 +16,18 @@ from askance.engines.base import Engine
 from askance.errors import InvalidInput, NotAvailable
 from askance.learning.counting.chain_crf import ChainModel
 from askance.learning.counting.chain_features import named
-from askance.learning.counting.counted_regions import Corpus, Regions
+from askance.learning.counting.counted_regions import Corpus
 from askance.learning.counting.held_out import judged_by, quality
-from askance.learning.counting.miscounts import SUSPECT, off_chance
+from askance.learning.counting.miscounts import SUSPECT, listed_suspects
 from askance.learning.counting.node_model import NodeModel
 from askance.learning.counting.tagger_fit import How, TaggerFit
 from askance.learning.counting.tagger_history import PassLog
 from askance.learning.counting.tagger_options import check_options, generator_of
 from askance.learning.counting.tagger_plots import accuracy_figure, tag_counts_figure
 from askance.learning.counting.tagger_reading import as_arrays, opened
+from askance.learning.counting.tagger_truth import accuracy_on, compared_counts, tag_chances, watched_accuracy
 from askance.learning.counting.token_features import TokenFeatures
+from askance.learning.counting.tolerant_fit import TolerantFit
 from askance.learning.counting.window_chains import Windows
 from askance.learning.face.engine_choice import refuse_engine
 from askance.learning.face.estimator import Estimator
@@ -81,10 +83,11 @@ class CountTagger(Estimator):
         "node" or "chain".
     held_out_ : dict, or None
         How good a tagger is that has not seen some of the sentences (one in ten, until the last passes; with
-        ``tolerance``, one half and the other), on their windows: ``accuracy``, the share of tokens that are expected to
-        be tagged right, given the counts; ``counts``, the share of counts that the predicted tags have too, an upper
-        bound of it; ``log_likelihood`` of the counts by token; ``windows`` and ``tokens``, how many these were. After
-        "auto" also the log-likelihoods of both structures. None where too few sentences were annotated.
+        ``tolerance``, every fold of them in turn), on their windows: ``accuracy``, the share of tokens that are
+        expected to be tagged right, given the counts; ``counts``, the share of counts that the predicted tags have too,
+        an upper bound of it; ``log_likelihood`` of the counts by token; ``windows`` and ``tokens``, how many these
+        were. After "auto" also the log-likelihoods of both structures, with ``tolerance`` on one fold of five. None
+        where too few sentences were annotated.
     miscount_share_ : float, or None
         The share of windows that seem to be miscounted by one: with ``tolerance`` of all, else of those held out.
     miscount_odds_ : array, or None
@@ -194,12 +197,12 @@ class CountTagger(Estimator):
         release = release.consistent(self.invalid)
         corpus, arrays = as_arrays(release)
         self.classes_, self.guarantee_ = np.array(release.tags), release.guarantee
-        log = PassLog(None if validation is None else self._accuracy_on(*_pair(validation)))
+        log = PassLog(watched_accuracy(validation, release.tags))
         how = How(self.method, self.structure, self.solver, self.passes, self.features)
-        fit = TaggerFit(corpus, arrays, generator_of(self.random_state), log, how)
+        given = (corpus, arrays, generator_of(self.random_state), log, how)
         counted = np.array([number for number, region in enumerate(release.regions) if region.labels is None], int)
         labels = np.arange(len(arrays)) >= len(counted)  # they come last, and are trusted
-        done = fit.trusting() if self.tolerance is None else fit.tolerant(labels)
+        done = TaggerFit(*given).trusting() if self.tolerance is None else TolerantFit(*given).tolerant(labels)
         self._keep(done.model)
         self.structure_, self.held_out_, self.miscount_share_ = done.structure, done.held_out, done.share
         self.miscount_odds_ = None
@@ -211,7 +214,7 @@ class CountTagger(Estimator):
             )
         self.own_features_ = None if self.features is None else named(self.features)
         self.history_, self.dropped_ = log.records, release.dropped
-        self.counts_explained_, self.tag_counts_ = _compared(self._chances(corpus), corpus, arrays)
+        self.counts_explained_, self.tag_counts_ = compared_counts(self._chances(corpus), corpus, arrays)
         self.n_sentences_, self.n_regions_ = len(corpus.lengths), len(release.regions)
         self.n_counted_ = int(np.unique(arrays.tokens(corpus)).size)
         return self
@@ -250,25 +253,7 @@ class CountTagger(Estimator):
         return {name: value for name, value in vars(self).items() if name != "_model"}
 
     def _chances(self, corpus: Corpus) -> NDArray[np.floating]:
-        return _chances(self._fitted(), corpus)
-
-    def _accuracy_on(self, sentences: Sentences, tags: Sentences) -> Any:
-        corpus, truth = self._with_truth(sentences, tags)
-        return lambda model: float(np.mean(_chances(model, corpus).argmax(axis=1) == truth))
-
-    def _with_truth(self, sentences: Sentences, tags: Sentences) -> tuple[Corpus, NDArray[np.int64]]:
-        read = checked_sentences(sentences, blank=True)
-        if isinstance(tags, str) or not isinstance(tags, Iterable):
-            raise InvalidInput(f"tags={tags!r}", "a list of tags for each sentence")
-        tags = [list(its) if isinstance(its, Iterable) else [its] for its in tags]
-        if len(tags) != len(read):
-            raise InvalidInput(f"tags of {len(tags)} sentences for {len(read)} sentences", "as many")
-        for number, (words, its) in enumerate(zip(read, tags, strict=True)):
-            if len(words) != len(its):
-                raise InvalidInput(f"sentence {number}: {len(its)} tags for {len(words)} words", "one tag a word")
-        # A tag that was never heard of is a mistake whatever is predicted.
-        codes = {tag: code for code, tag in enumerate(self.classes_.tolist())}
-        return Corpus.of(read), np.array([codes.get(tag, -1) for its in tags for tag in its])
+        return tag_chances(self._fitted(), corpus)
 
     def predict_proba(self, sentences: Sentences) -> list[Floats]:
         """Return, for each sentence, the probability of each tag, tokens x tags."""
@@ -294,7 +279,8 @@ class CountTagger(Estimator):
         tokens tagged right.
         """
         if asks_for_truth(of):
-            return float(self._accuracy_on(sentences, regions)(self._fitted()))
+            model = self._fitted()
+            return accuracy_on(sentences, regions, self.classes_.tolist())(model)
         return float(self._quality(sentences, regions)["accuracy"])
 
     def log_likelihood(self, sentences: Any, regions: Any) -> float:
@@ -322,14 +308,7 @@ class CountTagger(Estimator):
             raise NotAvailable("suspicious windows of a fit that believes every count", 'tolerance="model"')
         if not isinstance(odds, int | float) or not odds >= 0:
             raise InvalidInput(f"odds={odds!r}", "a number from 0")
-        found = self.miscount_odds_
-        order = [place for place in np.argsort(-found, kind="stable").tolist() if found[place] > odds]
-        chances = off_chance(found)
-        return [
-            dict(zip(("sentence", "start", "width"), self.window_places_[place].tolist(), strict=True))
-            | {"region": place, "odds": float(found[place]), "probability": float(chances[place])}
-            for place in order
-        ]
+        return listed_suspects(self.miscount_odds_, self.window_places_, odds)
 
     def to_json(self) -> str:
         """Return parameters and fitted attributes as JSON; a function of your own is named in it, not kept."""
@@ -381,34 +360,3 @@ class CountTagger(Estimator):
     def known_parameters(cls, saved: dict[str, Any]) -> dict[str, Any]:
         """Leave out how often earlier versions labelled windows anew."""
         return {name: value for name, value in saved.items() if name not in ("rounds", "folds")}
-
-
-def _pair(validation: Any) -> tuple[Sentences, Sentences]:
-    try:
-        sentences, tags = validation
-    except (TypeError, ValueError):
-        raise InvalidInput(f"validation={validation!r}", "a pair: sentences, and their tags") from None
-    return sentences, tags
-
-
-def _chances(model: NodeModel | ChainModel, corpus: Corpus) -> NDArray[np.floating]:
-    """P(tag) of every token, tokens x tags."""
-    if isinstance(model, ChainModel):
-        return model.chances(corpus)
-    return model.probabilities(corpus.vocabulary)[corpus.words]
-
-
-def _compared(chances: NDArray[np.floating], corpus: Corpus, regions: Regions) -> tuple[float, NDArray[np.int64]]:
-    """Compare the counts of windows with those of the tags that are likeliest there.
-
-    Returns the share of counts, "other" among them, that both have, and how often each asked tag was counted and found.
-    """
-    owner = np.repeat(np.arange(len(regions)), regions.width)
-    predicted = chances[regions.tokens(corpus)].argmax(axis=1)
-    was_asked = regions.asked[regions.subset[owner], predicted]
-    found = np.zeros((len(regions), regions.tags + 1), np.int64)
-    np.add.at(found, (owner, np.where(was_asked, predicted, regions.tags)), 1)
-    counts = regions.dense_counts()
-    counts = np.column_stack([counts, regions.width - counts.sum(axis=1)])
-    shared = float(np.minimum(found, counts).sum() / regions.width.sum())
-    return shared, np.stack([counts.sum(axis=0), found.sum(axis=0)])[:, :-1]

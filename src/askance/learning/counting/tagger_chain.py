@@ -36,8 +36,8 @@ class ChainCourse:
         self._corpus, self._windows, self._rng, self._own = corpus, windows, rng, own
         self._table = windows.useful(ContextTable.of(corpus.vocabulary, own=own), corpus.words)
 
-    def laws_by_words(self, scores: Singles, some: Places) -> Singles:
-        """Learn a chain that sees words alone from some windows, and return its laws of tags given their counts.
+    def laws_by_words(self, scores: Singles, some: Places, judged: Places) -> Singles:
+        """Learn a chain that sees words alone from some windows, and return its laws of tags given counts of others.
 
         ``scores`` are those of a node model, tokens x tags.
         """
@@ -47,7 +47,7 @@ class ChainCourse:
         learner.learn(self._rng.permutation(some), laws)
         for _ in range(_OWN_PASSES):
             learner.learn(self._rng.permutation(some))
-        return learner.window_laws(some).laws
+        return learner.window_laws(judged).laws
 
     def begun(self, laws: Singles | None, some: Places) -> ChainLearner:
         """A chain that sees everything, after a first pass over laws of tags; without laws, over the counts."""

@@ -1,25 +1,25 @@
-"""How a tagger is fitted: node or chain, whichever foresees counts better, with or without faith in annotators."""
+"""How a tagger is fitted: node or chain, whichever foresees counts better."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from askance.arrays import Flags, Floats
+from askance.arrays import Floats, Singles
 from askance.learning.counting.chain_crf import ChainModel
 from askance.learning.counting.chain_features import WordNames
 from askance.learning.counting.counted_regions import Corpus, Places, Regions, chosen
 from askance.learning.counting.held_out import Judged, dealt, judged_by, node_scores, quality
-from askance.learning.counting.miscounts import SUSPECT, miscount_odds
+from askance.learning.counting.miscounts import miscount_odds
 from askance.learning.counting.node_model import NodeModel
 from askance.learning.counting.tagger_chain import ChainCourse, default_passes
 from askance.learning.counting.tagger_history import PassLog
 from askance.learning.counting.tagger_node import node_from_counts
 from askance.learning.counting.window_chains import ChainLearner, Windows
 
-_NODE_PASSES = 3  # of node models that only teach a chain, or are only compared with one
+NODE_PASSES = 3  # of node models that only teach a chain, or are only compared with one
 _LATE = 2  # passes of a chain over everything, with what was held out until then
-_FOLD_PASSES = 2  # of chains that only judge the windows of another fold
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,11 @@ class TaggerFit:
     log: PassLog
     how: How
     windows: Windows = field(init=False)
-    course: ChainCourse = field(init=False)
+
+    @cached_property
+    def course(self) -> ChainCourse:
+        """How chains are learned: one table of features for all of them."""
+        return ChainCourse(self.corpus, self.windows, self.rng, self.how.own)
 
     def trusting(self) -> Fitted:
         """Every count is as it should be."""
@@ -65,7 +69,7 @@ class TaggerFit:
             return Fitted(self._whole(structure, np.arange(len(self.windows))), structure, None)
         unseen = fold[self.windows.sentence] == 0
         held, early = np.flatnonzero(unseen), np.flatnonzero(~unseen)
-        node = self._node(chosen(self.regions, fold[self.regions.sentence] != 0), _NODE_PASSES)
+        node = self._node(chosen(self.regions, fold[self.regions.sentence] != 0), NODE_PASSES)
         by_node = judged_by(node, self.corpus, self.windows, held)
         judged, chain = {"node": by_node}, None
         if self.how.structure != "node":
@@ -86,52 +90,6 @@ class TaggerFit:
         share, _ = miscount_odds(judged[structure].law.off[held][counted])
         return Fitted(model, structure, found, share)
 
-    def tolerant(self, trusted: Flags) -> Fitted:
-        """Some windows are off: those that seem so to models which have not seen them are left out."""
-        self.windows = Windows.of(self.corpus, self.regions, trusted)
-        windows, many = self.windows, len(self.windows)
-        annotated = np.unique(self.regions.sentence)
-        fold = np.full(len(self.corpus.lengths), -1)
-        fold[annotated] = self.rng.permutation(np.arange(len(annotated)) % 2)
-        parts = [np.flatnonzero(fold[windows.sentence] == number) for number in (0, 1)]
-        judged: dict[str, list[Judged]] = {"node": [], "chain": []}
-        for number, (mine, others) in enumerate((parts, parts[::-1])):
-            node = self._node(chosen(self.regions, fold[self.regions.sentence] != number), _NODE_PASSES)
-            judged["node"].append(judged_by(node, self.corpus, windows, mine))
-            if self.how.structure != "node":
-                learner = self._early_chain(node, others)
-                for _ in range(_FOLD_PASSES):
-                    self.course.go_on(learner, others)
-                judged["chain"].append(judged_by(learner.model(), self.corpus, windows, mine))
-        return self._without_suspects(judged, parts, many)
-
-    def _without_suspects(self, judged: dict[str, list[Judged]], parts: list[Places], many: int) -> Fitted:
-        windows = self.windows
-        joined = {name: _joined(both, parts, windows, many) for name, both in judged.items() if both}
-        counted = np.flatnonzero(windows.region >= 0)
-        verdicts = {name: miscount_odds(found.law.off[counted]) for name, found in joined.items()}
-        right = np.ones(many, bool)
-        for _, odds in verdicts.values():  # compared on windows that neither of them suspects
-            right[counted[odds > SUSPECT]] = False
-        structure = self._better(joined, np.flatnonzero(right))
-        share, odds = verdicts[structure]
-        kept = np.ones(many, bool)
-        kept[counted[odds > SUSPECT]] = False
-        left = np.flatnonzero(kept)
-        by_region = np.zeros(len(self.regions))
-        by_region[windows.region[counted]] = odds
-        found = quality(joined[structure], windows, left) | self._compared(joined, np.flatnonzero(right))
-        if structure == "node":
-            model: NodeModel | ChainModel = self._node(
-                chosen(self.regions, by_region <= SUSPECT), self.how.passes, self.log
-            )
-        else:
-            learner = self.course.begun(joined["chain"].law.laws, left)
-            for _ in range(self.how.passes or default_passes(many)):
-                self._go_on(learner, left)
-            model = learner.model()
-        return Fitted(model, structure, found, share, by_region)
-
     def _better(self, judged: dict[str, Judged], some: Places) -> str:
         """The structure that was asked for, or the one whose model foresees counts better."""
         if self.how.structure != "auto":
@@ -149,17 +107,19 @@ class TaggerFit:
         """A fit that holds nothing out."""
         if structure == "node":
             return self._node(self.regions, self.how.passes, self.log)
-        learner = self._early_chain(self._node(self.regions, _NODE_PASSES), everything)
+        learner = self._early_chain(self._node(self.regions, NODE_PASSES), everything)
         for _ in range(self.how.passes or default_passes(len(everything))):
             self._go_on(learner, everything)
         return learner.model()
 
     def _early_chain(self, node: NodeModel, some: Places) -> ChainLearner:
-        if not hasattr(self, "course"):
-            self.course = ChainCourse(self.corpus, self.windows, self.rng, self.how.own)
-        if (self.windows.region[some] < 0).all():  # labels leave nothing open
-            return self.course.begun(None, some)
-        return self.course.begun(self.course.laws_by_words(node_scores(node, self.corpus), some), some)
+        return self.course.begun(self._first_laws(node, some, some), some)
+
+    def _first_laws(self, node: NodeModel, some: Places, judged: Places) -> Singles | None:
+        """Laws of tags that a chain begins with, by a node model and a chain of words which have seen some windows."""
+        if (self.windows.region[judged] < 0).all():  # labels leave nothing open
+            return None
+        return self.course.laws_by_words(node_scores(node, self.corpus), some, judged)
 
     def _go_on(self, learner: ChainLearner, some: Places) -> None:
         value = self.course.go_on(learner, some)
@@ -171,22 +131,3 @@ class TaggerFit:
             self.corpus, regions, self.rng, method=how.method, solver=how.solver, passes=passes,
             log=PassLog() if log is None else log, own=how.own,
         )  # fmt: skip
-
-
-def _joined(both: list[Judged], parts: list[Places], windows: Windows, many: int) -> Judged:
-    """Put together what two models say, each about the windows that it has not seen."""
-    first, second = (judged.law for judged in both)
-    mine = np.zeros(many, bool)
-    mine[parts[0]] = True
-    tokens = np.repeat(mine, windows.ends - windows.begins)
-    predicted = both[1].predicted.copy()
-    places = windows.tokens()[tokens]
-    predicted[places] = both[0].predicted[places]
-    return Judged(
-        type(first)(
-            np.where(tokens[:, None], first.laws, second.laws),
-            np.where(mine, first.log_likelihood, second.log_likelihood),
-            np.where(mine, first.off, second.off),
-        ),
-        predicted,
-    )

@@ -128,6 +128,16 @@ class WindowLaws:
     log_likelihood: Floats
     off: Floats
 
+    @classmethod
+    def of_none(cls, windows: Windows) -> "WindowLaws":
+        """Rows for all windows, empty."""
+        laws = np.zeros((int(windows.places[-1]), windows.regions.tags), np.float32)
+        return cls(laws, np.zeros(len(windows)), np.zeros(len(windows)))
+
+    def with_others(self, others: "WindowLaws") -> "WindowLaws":
+        """These, and those of windows that are empty here."""
+        return WindowLaws(self.laws + others.laws, self.log_likelihood + others.log_likelihood, self.off + others.off)
+
 
 class ChainLearner:
     """A chain on its way: weights, and the sums of squared slopes that set their pace."""
@@ -190,12 +200,10 @@ def window_laws(scores: Singles, transitions: Singles, windows: Windows, some: P
 
     The answer has rows for all windows; where only ``some`` were judged, those of the others are empty.
     """
-    places = windows.places
-    laws = np.zeros((int(places[-1]), scores.shape[1]), np.float32)
-    log_likelihood, off = np.zeros(len(windows)), np.zeros(len(windows))
+    found = WindowLaws.of_none(windows)
     judged(
         np.arange(len(windows)) if some is None else some, windows.begins, windows.ends, windows.offsets, windows.tag,
         windows.count, windows.subset, windows.regions.asked, windows.known, scores, transitions, LARGEST_TABLE,
-        CERTAIN, places, laws, log_likelihood, off,
+        CERTAIN, windows.places, found.laws, found.log_likelihood, found.off,
     )  # fmt: skip
-    return WindowLaws(laws, log_likelihood, off)
+    return found
