@@ -54,7 +54,7 @@ class CountTagger(Estimator):
     structure : {"auto", "node", "chain"}
         "node": a tag depends on the word alone. "chain": also on the words around it and on the tags beside it, learned
         from the likelihood of the counts. "auto": whichever of the two gives the counts of windows that it has not seen
-        the higher probability.
+        the higher probability; with ``tolerance``, whichever has more of these counts.
     solver : {"features", "table"}
         Of the moments: shares that are linear in features of the word (default), or the paper's table of one share for
         each word and tag, which gets worse as windows grow.
@@ -86,8 +86,8 @@ class CountTagger(Estimator):
         ``tolerance``, every fold of them in turn), on their windows: ``accuracy``, the share of tokens that are
         expected to be tagged right, given the counts; ``counts``, the share of counts that the predicted tags have too,
         an upper bound of it; ``log_likelihood`` of the counts by token; ``windows`` and ``tokens``, how many these
-        were. After "auto" also the log-likelihoods of both structures, with ``tolerance`` on one fold of five. None
-        where too few sentences were annotated.
+        were. After "auto" also the log-likelihoods of both structures; with ``tolerance`` the shares of counts, on one
+        fold of five. None where too few sentences were annotated.
     miscount_share_ : float, or None
         The share of windows that seem to be miscounted by one: with ``tolerance`` of all, else of those held out.
     miscount_odds_ : array, or None

@@ -67,7 +67,10 @@ class TolerantFit(TaggerFit):
     def _chosen(self, fold: NDArray[np.int64]) -> tuple[str, dict[str, float], Singles | None]:
         """Choose a structure by the windows of one fold, which neither model has seen; and say what chains begin with.
 
-        The windows that one of the two suspects tell nothing about them, and are left out.
+        The one whose tags have more of the counts is chosen: a window that is off costs either of them one count at
+        most, where its probability may be anything. Of twelve folds, in all of which the chain tagged better, this
+        chose it in twelve, the probability of the windows that neither suspects in eleven (dev and test files of
+        Turkish, draws 501, 502 and 504, dev file of English, draw 503; in eight after one pass).
         """
         if self.how.structure == "node":
             return "node", {}, None
@@ -77,13 +80,13 @@ class TolerantFit(TaggerFit):
         laws = self._first_laws(node, others, np.arange(len(windows)))
         if self.how.structure == "chain":
             return "chain", {}, laws
-        judged = {
-            "node": judged_by(node, self.corpus, windows, mine),
-            "chain": judged_by(self._chain(laws, others, _PASSES[0]), self.corpus, windows, mine),
+        models: dict[str, NodeModel | ChainModel] = {"node": node, "chain": self._chain(laws, others, _PASSES[-1])}
+        shared = {
+            name: quality(judged_by(model, self.corpus, windows, mine), windows, mine)["counts"]
+            for name, model in models.items()
         }
-        right = np.all([self._odds(each, unseen)[1] <= SUSPECT for each in judged.values()], axis=0) & unseen
-        some = np.flatnonzero(right)
-        return self._better(judged, some), self._compared(judged, some), laws
+        structure = "chain" if shared["chain"] > shared["node"] else "node"
+        return structure, {f"{name}_counts": share for name, share in shared.items()}, laws
 
     def _judged(
         self, structure: str, fold: NDArray[np.int64], believed: Flags, laws: Singles | None, passes: int
@@ -114,11 +117,9 @@ class TolerantFit(TaggerFit):
             self.course.go_on(learner, some)
         return learner.model()
 
-    def _odds(self, judged: Judged, some: Flags | None = None) -> tuple[float, Floats]:
+    def _odds(self, judged: Judged) -> tuple[float, Floats]:
         """The share of windows that are off, and the odds of each; none of tokens that were labelled."""
         counted = self.windows.region >= 0
-        if some is not None:
-            counted &= some
         odds = np.zeros(len(self.windows))
         share, odds[counted] = miscount_odds(judged.law.off[counted])
         return share, odds
