@@ -82,6 +82,25 @@ def named_rows(table: Any) -> tuple[NDArray[Any], tuple[Any, ...], tuple[Any, ..
     return values, tuple(names), rows
 
 
+def lists_of_rows(given: Any, what: str) -> Any:
+    """Return a column of lists, or a table of one such column, as a list of what is in its rows; all else as it is.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> lists_of_rows(pa.table({"words": [["a", "dog"], ["it", "barks"]]}), "words")
+    [['a', 'dog'], ['it', 'barks']]
+    """
+    library, names = library_of(given), column_names(given)
+    if library is None:
+        return given
+    if names is not None:
+        if len(names) != 1:
+            raise InvalidInput(f"a table with the columns {', '.join(map(repr, names[:8]))}", f"one column, of {what}")
+        given = given.iloc[:, 0] if library == "pandas" else given[names[0]]
+    return given.to_pylist() if library == "arrow" else given.to_list()
+
+
 def _is_text(values: NDArray[Any]) -> bool:
     return values.dtype.kind in "OTU" and bool(len(values)) and all(isinstance(value, str) for value in values.tolist())
 
@@ -192,6 +211,33 @@ def refuse_other_rows(**given: Any) -> None:
             f"To match them by index, pass {name}.loc[{first_name}.index]; if they go together in the order that they "
             f"are in, pass {name}.to_numpy().",
         )
+
+
+def refuse_other_numbers(rows: Any, name: str) -> None:
+    """Refuse rows of pandas that are referred to by number, where their index has other numbers for them.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> refuse_other_numbers(pd.Series([["a"], ["b"]], index=["first", "second"]), "sentences")
+    >>> try:
+    ...     refuse_other_numbers(pd.Series([["a"], ["b"]], index=[7, 4]), "sentences")
+    ... except InvalidInput as error:
+    ...     print(str(error).split(";")[0])
+    the index of sentences has other numbers than 0 to 1 (row 0 is 7)
+    """
+    if library_of(rows) != "pandas" or _counts(rows.index):
+        return
+    entries = rows.index.tolist()
+    if not all(isinstance(entry, int) for entry in entries):  # names, which no number means
+        return
+    row = next(place for place, entry in enumerate(entries) if place != entry)
+    raise InvalidInput(
+        f"the index of {name} has other numbers than 0 to {len(entries) - 1} (row {row} is {entries[row]})",
+        "an index that counts, where rows are referred to by number",
+        f"If numbers mean places, counted from 0, pass {name}.reset_index(drop=True); if they mean the index, map them "
+        "to places first.",
+    )
 
 
 def _indexed(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -16,6 +16,7 @@ from askance.channels.alphabet import as_labels, listed
 from askance.channels.guarantee import Guarantee
 from askance.channels.value import ChannelValue
 from askance.errors import InvalidInput
+from askance.frames import lists_of_rows
 
 Region = dict[str, Any]
 
@@ -92,7 +93,7 @@ class RegionCounts(ChannelValue):
 
         Parameters
         ----------
-        tagged_sentences : sequence of sentences
+        tagged_sentences : sequence of sentences, or a column of them (pandas, polars, Arrow)
             Each a sequence of tags, or of pairs (word, tag).
         rng : numpy Generator
 
@@ -104,6 +105,7 @@ class RegionCounts(ChannelValue):
         """
         if not isinstance(rng, np.random.Generator):
             raise InvalidInput(f"rng={rng!r}", "a numpy Generator, such as numpy.random.default_rng(0)")
+        tagged_sentences = lists_of_rows(tagged_sentences, "lists of tags")
         if isinstance(tagged_sentences, str) or not isinstance(tagged_sentences, Iterable):
             raise InvalidInput(f"tagged_sentences={tagged_sentences!r}", "a list of sentences, each a list of tags")
         return [self._count(i, _tags_of(i, sentence), rng) for i, sentence in enumerate(tagged_sentences)]

@@ -25,7 +25,7 @@ from askance.releases.region_checks import check_invalid, every, settled
 from askance.releases.restated import DIGEST, content_digest, once_each
 from askance.tables.counted_region import CountedRegion, Sentences, checked_sentences, is_writable
 from askance.tables.region_conflicts import conflicting_regions
-from askance.tables.region_records import records_of_regions
+from askance.tables.region_records import check_rows, records_of_regions
 
 _HEADER = {"format", "version", "askance", "tags", "channel", DIGEST}  # what the first line says
 _EXPECTED = "regions as JSON lines (.jsonl) or Parquet"
@@ -91,7 +91,7 @@ class RegionRelease:
             where all were asked for, or ``{"sentence": 1, "labels": ["DT", "NN"]}``. Numbers count from 0. Lists by
             sentence need no ``sentence``. A frame (pandas, polars, Arrow) has a row for each region: ``sentence``,
             ``start``, ``width`` and ``counts``, or a column for each tag, where what is missing was not asked for.
-        sentences : list of lists of words, optional
+        sentences : list of lists of words, or a column of them (pandas, polars, Arrow), optional
         tags : sequence of str, optional
             All tags that there are. Those of the channel, or those that occur in the regions, if not given.
         channel : RegionCounts, optional
@@ -112,6 +112,7 @@ class RegionRelease:
             if (sentences, tags, channel) == (regions.sentences, regions.tags, regions.channel):
                 return regions
             regions = regions.regions
+        check_rows(regions, sentences)
         words = None if sentences is None else checked_sentences(sentences)
         records = records_of_regions(regions, None if words is None else len(words))
         problems = dict[int, str]()

@@ -8,6 +8,7 @@ import numpy as np
 
 from askance.channels.alphabet import listed
 from askance.errors import InvalidInput
+from askance.frames import lists_of_rows
 
 
 @dataclass(frozen=True)
@@ -140,8 +141,7 @@ def checked_sentences(sentences: Any, *, blank: bool = False) -> Sentences:
     """Read sentences, each a sequence of words; one without words is refused, unless it may be ``blank``."""
     if isinstance(sentences, Sentences):
         return sentences
-    if hasattr(sentences, "to_pylist"):  # an Arrow column
-        sentences = sentences.to_pylist()
+    sentences = lists_of_rows(sentences, "lists of words")
     if isinstance(sentences, str | bytes | Mapping) or not isinstance(sentences, Iterable):
         raise InvalidInput(f"sentences={sentences!r}", "a list of sentences, each a list of words")
     read = Sentences(

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from askance.channels.columns import NOT_ARROW
 from askance.errors import InvalidInput
+from askance.frames import column_names, library_of, lists_of_rows, refuse_other_numbers, refuse_other_rows
 
 _PLACES = ("sentence", "start", "width")
 _EXPECTED = "a list of regions, a list of regions for each sentence, a frame, or a RegionRelease"
@@ -35,6 +36,8 @@ def records_of_regions(regions: Any, sentences: int | None = None) -> list[Any]:
     >>> records_of_regions(frame)
     [{'sentence': 0, 'start': 0, 'width': 3, 'counts': {'V': 2}, 'tags': ['V']}]
     """
+    if library_of(regions) is not None and column_names(regions) is None:  # a column: a region or a list in each row
+        regions = [_plain(row) for row in lists_of_rows(regions, "regions")]
     if hasattr(regions, "__arrow_c_stream__") or isinstance(regions, pa.Table | pa.RecordBatch):
         return _from_frame(regions)
     if isinstance(regions, str | bytes | Mapping) or not isinstance(regions, Iterable):
@@ -45,6 +48,16 @@ def records_of_regions(regions: Any, sentences: int | None = None) -> list[Any]:
     if sentences is not None and len(read) != sentences:
         raise InvalidInput(f"regions of {len(read)} sentences for {sentences} sentences", "a list for each sentence")
     return [_numbered(region, number) for number, its in enumerate(read) for region in its]
+
+
+def check_rows(regions: Any, sentences: Any) -> None:
+    """Refuse sentences of pandas whose index says that regions are those of others."""
+    column = library_of(regions) is not None and column_names(regions) is None
+    listed = isinstance(regions, Sequence) and bool(regions) and all(map(_is_list, regions))
+    if column and _is_list(lists_of_rows(regions, "regions")[0] if len(regions) else None):
+        refuse_other_rows(sentences=sentences, regions=regions)
+    elif not listed:
+        refuse_other_numbers(sentences, "sentences")
 
 
 def _is_list(value: Any) -> bool:
@@ -82,6 +95,8 @@ def _plain(value: Any) -> Any:
         return None if math.isnan(value) else int(value) if value.is_integer() else value
     if isinstance(value, list) and value and all(isinstance(pair, tuple) and len(pair) == 2 for pair in value):
         value = dict(value)  # how Arrow gives maps
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
     if isinstance(value, dict):
         plain = {name: _plain(item) for name, item in value.items()}
         return {name: item for name, item in plain.items() if item is not None}

@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.model_selection import GridSearchCV
@@ -206,12 +207,7 @@ def test_frames_of_regions_are_read():
         ]
     )
     frames = [pd.DataFrame(rows), pa.Table.from_pylist(rows), wide, pa.Table.from_pandas(wide)]
-    try:
-        import polars as pl
-    except ImportError:
-        pass
-    else:
-        frames += [pl.DataFrame(wide.to_dict("list"), strict=False)]
+    frames += [pl.DataFrame(wide.to_dict("list"), strict=False)]
     for frame in frames:
         found = ask.RegionRelease.of(frame, TRAIN.sentences, TAGS).regions
         assert [(each.sentence, each.start, each.width, dict(each.counts)) for each in found] == [
@@ -222,6 +218,47 @@ def test_frames_of_regions_are_read():
         ask.RegionRelease.of(pd.DataFrame({"a": [1]}), TRAIN.sentences, TAGS)
     words = pa.array(TRAIN.sentences[:3])
     assert ask.RegionRelease.of(regions[:2], words, TAGS).sentences[1] == tuple(TRAIN.sentences[1])
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series,
+        lambda lists: pd.DataFrame({"its": lists}),
+        lambda lists: pd.Series(lists, index=[f"text {place}" for place in range(len(lists))]),
+        pa.array,
+        lambda lists: pa.table({"its": lists}),
+        lambda lists: pl.Series("its", lists),
+        lambda lists: pl.DataFrame({"its": lists}),
+    ],
+)
+def test_columns_of_lists_are_read_as_lists(column):
+    fit = ask.CountTagger("moments", "node", tags=TAGS, random_state=0).fit
+    sentences, tags, by_sentence = TRAIN.sentences[:40], TRAIN.tags[:40], [[region] for region in counted()[:40]]
+    plain, framed = fit(sentences, by_sentence), column(sentences)
+    np.testing.assert_array_equal(fit(framed, by_sentence).weights_, plain.weights_)
+    if isinstance(framed, pd.Series | pa.Array):  # a table has regions as rows; polars keeps the first region's tags
+        np.testing.assert_array_equal(fit(framed, column(by_sentence)).weights_, plain.weights_)
+    assert plain.predict(framed) == plain.predict(sentences)
+    assert plain.score(framed, counted()[:40]) == plain.score(sentences, counted()[:40])
+    assert plain.score(framed, column(tags), of="truth") == plain.score(sentences, tags, of="truth") > 0.5
+    drawn = [ask.RegionCounts(TAGS, 3).simulate(each, np.random.default_rng(0)) for each in (column(tags), tags)]
+    assert drawn[0] == drawn[1]
+
+
+def test_an_index_that_says_otherwise_is_refused():
+    fit = ask.CountTagger("moments", "node", tags=TAGS, random_state=0).fit
+    turned = pd.Series(TRAIN.sentences[:40], index=range(39, -1, -1))
+    with pytest.raises(ask.InvalidInput, match=r"index of sentences has other numbers than 0 to 39 \(row 0 is 39\)"):
+        fit(turned, counted()[:40])
+    by_sentence = [[region] for region in counted()[:40]]
+    fit(turned, by_sentence)  # lists that go with the sentences one by one
+    with pytest.raises(ask.InvalidInput, match="sentences and regions have the same entries in another order"):
+        fit(turned, pd.Series(by_sentence))
+    with pytest.raises(ask.InvalidInput, match="sentences and tags have the same entries in another order"):
+        fit(turned, by_sentence).score(turned, pd.Series(TRAIN.tags[:40]), of="truth")
+    with pytest.raises(ask.InvalidInput, match="a table with the columns 'a', 'b'; expected one column"):
+        fit(pa.table({"a": TRAIN.sentences[:40], "b": TRAIN.tags[:40]}), counted()[:40])
 
 
 def test_structures_can_be_searched_by_held_out_counts():

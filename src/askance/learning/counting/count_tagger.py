@@ -159,8 +159,9 @@ class CountTagger(Estimator):
 
         Parameters
         ----------
-        sentences : list of lists of words; or a RegionRelease that has its sentences
-        regions : RegionRelease, or list of mappings
+        sentences : list of lists of words, or a column of them; or a RegionRelease that has its sentences
+            Columns and frames are those of pandas, polars and Arrow.
+        regions : RegionRelease, list of mappings, or frame
             ``{"sentence": 0, "start": 2, "width": 3, "counts": {"NN": 2}, "tags": ["NN", "DT"]}``: numbers count from
             0, ``tags`` are those that were asked for, and are left out where all were. ``{"sentence": 1, "labels":
             ["DT", "NN"]}``: a labelled sentence. Any mixture, any number for a sentence.

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askance.errors import InvalidInput
+from askance.frames import lists_of_rows, refuse_other_rows
 from askance.learning.counting.chain_crf import ChainModel
 from askance.learning.counting.counted_regions import Corpus, Regions
 from askance.learning.counting.node_model import NodeModel
@@ -22,7 +23,9 @@ def tag_chances(model: NodeModel | ChainModel, corpus: Corpus) -> NDArray[np.flo
 
 def accuracy_on(sentences: Any, tags: Any, classes: Sequence[str]) -> Callable[[NodeModel | ChainModel], float]:
     """Check sentences and the tag of every token; return what says how many of them a model tags right."""
+    refuse_other_rows(sentences=sentences, tags=tags)
     read = checked_sentences(sentences, blank=True)
+    tags = lists_of_rows(tags, "lists of tags")
     if isinstance(tags, str) or not isinstance(tags, Iterable):
         raise InvalidInput(f"tags={tags!r}", "a list of tags for each sentence")
     tags = [list(its) if isinstance(its, Iterable) else [its] for its in tags]
