@@ -291,7 +291,7 @@ def fit(
     # Each kind of data has its workflow imported where it is fitted: nobody waits for what the others need.
     from askance.cli.fit_kinds import ANSWERS, BAGS, REGIONS, TOTALS, check_options, kinds_of, survey_kind
     from askance.cli.fit_values import listed_numbers, replicate_columns, ridge_strength, units_of_features
-    from askance.cli.output import print_json, say, show_lines
+    from askance.cli.output import print_json, progress_bar, say, show_lines
     from askance.files.kinds import MODEL, REPORT
 
     strength = ridge_strength(ridge)
@@ -325,17 +325,11 @@ def fit(
     elif kinds == (REGIONS,):
         from askance.workflows.regions import fit_regions
 
-        done = fit_regions(
-            data,
-            sentences,
-            method=REGIONS.method(method),
-            structure=structure,
-            passes=passes,
-            tolerance=tolerance,
-            invalid=invalid,
-            seed=seed,
-            command=command,
-        )
+        with progress_bar("learning from counts", quiet=quiet) as progress:
+            done = fit_regions(
+                data, sentences, method=REGIONS.method(method), structure=structure, passes=passes,
+                tolerance=tolerance, invalid=invalid, seed=seed, command=command, progress=progress,
+            )  # fmt: skip
     elif kinds == (TOTALS,):
         from askance.workflows.mean_operator import fit_mean_operator
 

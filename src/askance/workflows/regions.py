@@ -1,5 +1,7 @@
 """From counted regions of sentences to a tagger."""
 
+from collections.abc import Callable
+
 from askance.errors import InvalidInput
 from askance.files.location import StrPath
 from askance.learning.counting.count_tagger import CountTagger
@@ -20,6 +22,7 @@ def fit_regions(
     invalid: str = "refuse",
     command: str = "",
     seed: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
 ) -> FitResult:
     """Learn a tagger from a release of regions.
 
@@ -35,6 +38,8 @@ def fit_regions(
         The same seed gives the same tagger.
     command : str
         What makes the report again.
+    progress : callable, optional
+        Called after each pass with the windows gone over so far, and how many it will be.
     """
     release = opened(data, invalid)
     if sentences is not None:
@@ -45,7 +50,7 @@ def fit_regions(
         raise InvalidInput(f"{data} has regions only", "the sentences too", "Say --sentences FILE.")
     model = CountTagger(
         method, structure, passes=passes, tolerance=tolerance, invalid=invalid, random_state=seed
-    ).fit_release(release)
+    ).fit_release(release, progress=progress)
     account = {
         "estimator": "CountTagger",
         "method": model.method,

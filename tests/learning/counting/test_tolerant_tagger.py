@@ -104,6 +104,19 @@ def test_believing_every_count_lists_no_suspects(chosen):
         ).suspicious(-1)
 
 
+@pytest.mark.parametrize("structure", ["node", "chain"])
+def test_where_every_count_is_doubted_there_still_is_a_tagger(structure):
+    # Six windows whose counts have nothing to do with their words.
+    rng = np.random.default_rng(0)
+    regions = [
+        {"sentence": number, "start": 0, "width": 2, "counts": dict.fromkeys(rng.permutation(TAGS)[:2].tolist(), 1)}
+        for number in range(6)
+    ]
+    for seed in range(5):
+        tagger = ask.CountTagger("marginal", structure, tags=TAGS, tolerance="model", random_state=seed)
+        assert len(tagger.fit(TRAIN.sentences, regions).predict([["a", "b"]])[0]) == 2
+
+
 def test_a_single_sentence_has_no_others_that_judge_it():
     with pytest.raises(ask.InvalidInput, match="regions of one sentence; expected two sentences or more"):
         ask.CountTagger(tags=TAGS, tolerance="model").fit(TRAIN.sentences, counted()[:1])
@@ -301,6 +314,22 @@ def test_own_features_are_learned_and_asked_for_after_loading(structure, tmp_pat
     assert again.set_params(features=lexicon).predict(unseen) == told.predict(unseen)
     with pytest.raises(ask.InvalidInput, match="list of texts"):
         ask.CountTagger(features=lambda word: word, **options).fit(sentences, regions)
+
+
+@pytest.mark.parametrize("tolerance", [None, "model"])
+@pytest.mark.parametrize(("structure", "method"), [("node", "hybrid"), ("chain", "moments"), ("auto", "marginal")])
+@pytest.mark.parametrize("sentences", [6, 60])  # of 6, none are held out
+def test_progress_is_told_pass_by_pass_and_goes_as_planned(structure, method, tolerance, sentences):
+    told = []
+    tagger = ask.CountTagger(method, structure, tags=TAGS, tolerance=tolerance, passes=3, random_state=0)
+    tagger.fit(TRAIN.sentences, counted()[:sentences], progress=lambda *done: told.append(done))
+    done, total = np.array(told).T
+    assert (np.diff(done) >= 0).all()
+    assert len(set(total)) == 1
+    assert done[-1] == total[-1]
+    if sentences > 6:  # which make no five equal folds
+        assert done[0] < total[0] / 3
+        assert 0.85 * total[0] < done[-2] <= total[0]  # what was planned was done
 
 
 def test_blank_lines_predict_nothing(chosen):

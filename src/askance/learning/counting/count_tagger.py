@@ -24,6 +24,7 @@ from askance.learning.counting.tagger_fit import How, TaggerFit
 from askance.learning.counting.tagger_history import PassLog
 from askance.learning.counting.tagger_options import check_options, generator_of
 from askance.learning.counting.tagger_plots import accuracy_figure, tag_counts_figure
+from askance.learning.counting.tagger_progress import FitProgress, Told
 from askance.learning.counting.tagger_reading import as_arrays, opened
 from askance.learning.counting.tagger_truth import accuracy_on, compared_counts, tag_chances, watched_accuracy
 from askance.learning.counting.token_features import TokenFeatures
@@ -153,7 +154,12 @@ class CountTagger(Estimator):
         self.random_state = random_state
 
     def fit(
-        self, sentences: Any, regions: Any = None, *, validation: tuple[Sentences, Sentences] | None = None
+        self,
+        sentences: Any,
+        regions: Any = None,
+        *,
+        validation: tuple[Sentences, Sentences] | None = None,
+        progress: Told | None = None,
     ) -> Self:
         """Learn from annotated regions.
 
@@ -167,6 +173,8 @@ class CountTagger(Estimator):
             ["DT", "NN"]}``: a labelled sentence. Any mixture, any number for a sentence.
         validation : pair of sentences and their tags, optional
             To note the accuracy after each pass. Nothing is chosen by it.
+        progress : callable, optional
+            Called after each pass with how many windows were gone over so far, and how many it will be.
 
         Raises
         ------
@@ -176,9 +184,17 @@ class CountTagger(Estimator):
         check_options(self)
         if regions is None and isinstance(sentences, RegionRelease):
             sentences, regions = None, sentences
-        return self._fit_checked(RegionRelease.of(regions, sentences, self.tags, invalid=self.invalid), validation)
+        checked = RegionRelease.of(regions, sentences, self.tags, invalid=self.invalid)
+        return self._fit_checked(checked, validation, progress)
 
-    def fit_release(self, release: Any, engine: str | Engine = "local", *, sentences: Sentences | None = None) -> Self:
+    def fit_release(
+        self,
+        release: Any,
+        engine: str | Engine = "local",
+        *,
+        sentences: Sentences | None = None,
+        progress: Told | None = None,
+    ) -> Self:
         """Learn from a release of counted regions.
 
         Parameters
@@ -188,19 +204,25 @@ class CountTagger(Estimator):
             Passes over the regions, each from where the last one ended, are not sums of parts.
         sentences : list of lists of words, optional
             Where the release has regions only.
+        progress : callable, optional
+            As of :meth:`fit`.
         """
         check_options(self)
         refuse_engine(engine, "the fit of a tagger")
-        checked = opened(release, self.invalid)
-        return self._fit_checked(RegionRelease.of(checked, sentences, self.tags, invalid=self.invalid), None)
+        read = opened(release, self.invalid)
+        checked = RegionRelease.of(read, sentences, self.tags, invalid=self.invalid)
+        return self._fit_checked(checked, None, progress)
 
-    def _fit_checked(self, release: RegionRelease, validation: tuple[Sentences, Sentences] | None) -> Self:
+    def _fit_checked(
+        self, release: RegionRelease, validation: tuple[Sentences, Sentences] | None, told: Told | None
+    ) -> Self:
         release = release.consistent(self.invalid)
         corpus, arrays = as_arrays(release)
         self.classes_, self.guarantee_ = np.array(release.tags), release.guarantee
         log = PassLog(watched_accuracy(validation, release.tags))
         how = How(self.method, self.structure, self.solver, self.passes, self.features)
-        given = (corpus, arrays, generator_of(self.random_state), log, how)
+        progress = FitProgress(told)
+        given = (corpus, arrays, generator_of(self.random_state), log, how, progress)
         counted = np.array([number for number, region in enumerate(release.regions) if region.labels is None], int)
         labels = np.arange(len(arrays)) >= len(counted)  # they come last, and are trusted
         done = TaggerFit(*given).trusting() if self.tolerance is None else TolerantFit(*given).tolerant(labels)
@@ -218,6 +240,7 @@ class CountTagger(Estimator):
         self.counts_explained_, self.tag_counts_ = compared_counts(self._chances(corpus), corpus, arrays)
         self.n_sentences_, self.n_regions_ = len(corpus.lengths), len(release.regions)
         self.n_counted_ = int(np.unique(arrays.tokens(corpus)).size)
+        progress.end()
         return self
 
     def _keep(self, model: NodeModel | ChainModel) -> None:

@@ -13,9 +13,10 @@ from askance.learning.counting.counted_regions import Corpus, Places, Regions, c
 from askance.learning.counting.held_out import Judged, dealt, judged_by, node_scores, quality
 from askance.learning.counting.miscounts import miscount_odds
 from askance.learning.counting.node_model import NodeModel
-from askance.learning.counting.tagger_chain import ChainCourse, default_passes
+from askance.learning.counting.tagger_chain import EARLY_PASSES, ChainCourse, default_passes
 from askance.learning.counting.tagger_history import PassLog
-from askance.learning.counting.tagger_node import node_from_counts
+from askance.learning.counting.tagger_node import node_from_counts, node_work
+from askance.learning.counting.tagger_progress import FitProgress
 from askance.learning.counting.window_chains import ChainLearner, Windows
 
 NODE_PASSES = 3  # of node models that only teach a chain, or are only compared with one
@@ -53,12 +54,13 @@ class TaggerFit:
     rng: np.random.Generator
     log: PassLog
     how: How
+    progress: FitProgress = field(default_factory=FitProgress)
     windows: Windows = field(init=False)
 
     @cached_property
     def course(self) -> ChainCourse:
         """How chains are learned: one table of features for all of them."""
-        return ChainCourse(self.corpus, self.windows, self.rng, self.how.own)
+        return ChainCourse(self.corpus, self.windows, self.rng, self.how.own, self.progress)
 
     def trusting(self) -> Fitted:
         """Every count is as it should be."""
@@ -66,10 +68,15 @@ class TaggerFit:
         fold = dealt(self.regions, len(self.corpus.lengths), self.rng)
         if fold is None:
             structure = "node" if self.how.structure == "auto" else self.how.structure
+            teacher = self._node_work(len(self.regions), NODE_PASSES) if structure == "chain" else 0
+            self.progress.plan(teacher + self._last_work(structure, 0))
             return Fitted(self._whole(structure, np.arange(len(self.windows))), structure, None)
         unseen = fold[self.windows.sentence] == 0
         held, early = np.flatnonzero(unseen), np.flatnonzero(~unseen)
-        node = self._node(chosen(self.regions, fold[self.regions.sentence] != 0), NODE_PASSES)
+        seen = chosen(self.regions, fold[self.regions.sentence] != 0)
+        last = self._last_work("node" if self.how.structure == "node" else "chain", len(held))
+        self.progress.plan(self._node_work(len(seen), NODE_PASSES) + last)
+        node = self._node(seen, NODE_PASSES)
         by_node = judged_by(node, self.corpus, self.windows, held)
         judged, chain = {"node": by_node}, None
         if self.how.structure != "node":
@@ -84,11 +91,25 @@ class TaggerFit:
                     self._go_on(learner, np.arange(len(self.windows)))
                 chain = learner.model()
         structure = "node" if chain is None else "chain"
+        if chain is None:
+            self.progress.plan(self._last_work("node", 0))
         model = self._node(self.regions, self.how.passes, self.log) if chain is None else chain
         found = quality(judged[structure], self.windows, held) | self._compared(judged, held)
         counted = self.windows.region[held] >= 0
         share, _ = miscount_odds(judged[structure].law.off[held][counted])
         return Fitted(model, structure, found, share)
+
+    def _last_work(self, structure: str, held: int) -> int:
+        """How many windows are gone over after the first node model, all passes together."""
+        if structure == "node":
+            return self._node_work(len(self.regions), self.how.passes)
+        many = len(self.windows)
+        wanted = self.how.passes or default_passes(many)
+        late = min(wanted, _LATE)
+        return (many - held) * (EARLY_PASSES + wanted - late) + many * late
+
+    def _node_work(self, regions: int, passes: int | None) -> int:
+        return node_work(regions, self.how.method, passes)
 
     def _better(self, judged: dict[str, Judged], some: Places) -> str:
         """The structure that was asked for, or the one whose model foresees counts better."""
@@ -129,5 +150,5 @@ class TaggerFit:
         how = self.how
         return node_from_counts(
             self.corpus, regions, self.rng, method=how.method, solver=how.solver, passes=passes,
-            log=PassLog() if log is None else log, own=how.own,
+            log=PassLog() if log is None else log, own=how.own, progress=self.progress,
         )  # fmt: skip

@@ -12,6 +12,7 @@ from askance.learning.counting.counted_regions import Corpus, Regions
 from askance.learning.counting.node_fit import BATCH, PASSES, Progress, hybrid_passes, marginal_passes
 from askance.learning.counting.node_model import NodeModel
 from askance.learning.counting.tagger_history import PassLog
+from askance.learning.counting.tagger_progress import FitProgress
 from askance.learning.counting.token_features import TokenFeatures
 
 # A pass over a few regions is a step or two: small corpora get more passes, until there are so many steps.
@@ -28,13 +29,19 @@ def node_from_counts(
     passes: int | None,
     log: PassLog,
     own: WordNames | None = None,
+    progress: FitProgress | None = None,
 ) -> NodeModel:
     """Fit p(tag | word) and note every pass; ``passes`` are those of the last stage."""
     features = TokenFeatures.of(corpus.vocabulary, own)
     seed = int(rng.integers(1 << 31))
 
     def note(stage: str) -> Callable[[Progress], None]:
-        return lambda here: log.note(stage, NodeModel(features, here.theta), here.log_likelihood)
+        def told(here: Progress) -> None:
+            log.note(stage, NodeModel(features, here.theta), here.log_likelihood)
+            if progress is not None:
+                progress.did(len(regions))
+
+        return told
 
     wanted = passes or default_passes(len(regions))
     if method == "marginal":
@@ -47,6 +54,13 @@ def node_from_counts(
         return NodeModel(features, start.theta)
     found = hybrid_passes(corpus, regions, features, start, wanted, note("marginal"), seed=seed)
     return NodeModel(features, found.theta)
+
+
+def node_work(regions: int, method: str, passes: int | None) -> int:
+    """How many regions a fit goes over, all passes together."""
+    if method == "moments":
+        return regions * (passes or MOMENT_PASSES)
+    return regions * ((passes or default_passes(regions)) + (MOMENT_PASSES if method == "hybrid" else 0))
 
 
 def default_passes(regions: int) -> int:

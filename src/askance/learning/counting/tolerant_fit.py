@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from askance.arrays import Flags, Floats, Singles
 from askance.errors import InvalidInput
 from askance.learning.counting.chain_crf import ChainModel
-from askance.learning.counting.counted_regions import Places, chosen
+from askance.learning.counting.counted_regions import Places, Regions, chosen
 from askance.learning.counting.held_out import Judged, judged_by, quality
 from askance.learning.counting.miscounts import DOUBT, SUSPECT, miscount_odds
 from askance.learning.counting.node_model import NodeModel
-from askance.learning.counting.tagger_chain import default_passes
+from askance.learning.counting.tagger_chain import EARLY_PASSES, default_passes
 from askance.learning.counting.tagger_fit import NODE_PASSES, Fitted, TaggerFit
 from askance.learning.counting.window_chains import WindowLaws, Windows
 
@@ -39,7 +39,10 @@ class TolerantFit(TaggerFit):
         self.windows = Windows.of(self.corpus, self.regions, trusted)
         everything = np.ones(len(self.windows), bool)
         fold = self._dealt(_FOLDS["chain"])
+        asked = "node" if self.how.structure == "node" else "chain"
+        self.progress.plan(self._work_of_choice() + self._work_after(asked))
         structure, compared, laws = self._chosen(fold)
+        self.progress.plan(self._work_after(structure))
         if structure == "node":
             fold = self._dealt(_FOLDS["node"])
         first = self._judged(structure, fold, everything, laws, _PASSES[0])
@@ -47,22 +50,39 @@ class TolerantFit(TaggerFit):
         laws = None if laws is None else first.law.laws
         again = self._judged(structure, self._dealt(_FOLDS[structure]), believed, laws, _PASSES[1])
         share, odds = self._odds(again)
-        kept = odds <= SUSPECT
+        kept = _without(odds > SUSPECT, everything)
         left = np.flatnonzero(kept)
         by_region = np.zeros(len(self.regions))
         counted = self.windows.region >= 0
         by_region[self.windows.region[counted]] = odds[counted]
         found = quality(again, self.windows, left) | compared
         if structure == "node":
-            model: NodeModel | ChainModel = self._node(
-                chosen(self.regions, by_region <= SUSPECT), self.how.passes, self.log
-            )
+            model: NodeModel | ChainModel = self._node(self._regions_of(kept), self.how.passes, self.log)
         else:
             learner = self.course.begun(None if laws is None else again.law.laws, left)
             for _ in range(self.how.passes or default_passes(len(self.windows))):
                 self._go_on(learner, left)
             model = learner.model()
         return Fitted(model, structure, found, share, by_region)
+
+    def _work_of_choice(self) -> int:
+        """How many windows are gone over until a structure is chosen, all passes together."""
+        if self.how.structure == "node":
+            return 0
+        share = 1 - 1 / _FOLDS["chain"]
+        passes = EARLY_PASSES - 1 + (1 + _PASSES[-1] if self.how.structure == "auto" else 0)
+        return self._node_work(int(share * len(self.regions)), NODE_PASSES) + int(share * len(self.windows)) * passes
+
+    def _work_after(self, structure: str) -> int:
+        """How many from then on: twice every fold's others, and the fit itself."""
+        folds = _FOLDS[structure]
+        if structure == "node":
+            others = len(self.regions) * (folds - 1) // folds
+            rounds = len(_PASSES) * folds * self._node_work(others, NODE_PASSES)
+            return rounds + self._node_work(len(self.regions), self.how.passes)
+        many = len(self.windows)
+        rounds = (folds - 1) * many * sum(1 + passes for passes in _PASSES)
+        return rounds + many * (1 + (self.how.passes or default_passes(many)))
 
     def _chosen(self, fold: NDArray[np.int64]) -> tuple[str, dict[str, float], Singles | None]:
         """Choose a structure by the windows of one fold, which neither model has seen; and say what chains begin with.
@@ -94,22 +114,26 @@ class TolerantFit(TaggerFit):
         """Judge the windows of each fold by a model of those in the others that are believed."""
         windows, corpus, own_fold = self.windows, self.corpus, fold[self.windows.sentence]
         fold_of_token = np.repeat(fold, corpus.lengths)
-        believed_regions = np.ones(len(self.regions), bool)
-        believed_regions[windows.region[~believed]] = False
         predicted = np.zeros(len(corpus.words), np.int64)
         total = WindowLaws.of_none(windows)
         for number in range(int(fold.max()) + 1):
-            others = np.flatnonzero((own_fold != number) & believed)
-            elsewhere = fold[self.regions.sentence] != number
-            model = (
-                self._node(chosen(self.regions, elsewhere & believed_regions), NODE_PASSES)
+            others = _without(~believed, own_fold != number)
+            model: NodeModel | ChainModel = (
+                self._node(self._regions_of(others), NODE_PASSES)
                 if structure == "node"
-                else self._chain(laws, others, passes)
+                else self._chain(laws, np.flatnonzero(others), passes)
             )
             judged = judged_by(model, corpus, windows, np.flatnonzero(own_fold == number))
             total = total.with_others(judged.law)
             predicted[fold_of_token == number] = judged.predicted[fold_of_token == number]
         return Judged(total, predicted)
+
+    def _regions_of(self, wanted: Flags) -> Regions:
+        """The regions of some windows; labelled tokens, which are no windows, go with their sentence."""
+        windows, counted = self.windows, self.windows.region >= 0
+        kept = np.isin(self.regions.sentence, windows.sentence[wanted & ~counted])
+        kept[windows.region[counted]] = wanted[counted]
+        return chosen(self.regions, kept)
 
     def _chain(self, laws: Singles | None, some: Places, passes: int) -> ChainModel:
         learner = self.course.begun(laws, some)
@@ -134,3 +158,9 @@ class TolerantFit(TaggerFit):
         fold = np.full(len(self.corpus.lengths), -1)
         fold[annotated] = self.rng.permutation(np.arange(len(annotated)) % folds)
         return fold
+
+
+def _without(doubted: Flags, some: Flags) -> Flags:
+    """Some windows without those that are doubted; with them, where no others are left to learn from."""
+    left = some & ~doubted
+    return left if left.any() else some
