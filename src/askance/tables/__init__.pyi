@@ -33,6 +33,7 @@ from askance.tables.people import read_all_labels as read_all_labels
 from askance.tables.people import read_columns as read_columns
 from askance.tables.people import read_labels as read_labels
 from askance.tables.region_conflicts import conflicting_regions as conflicting_regions
+from askance.tables.region_records import check_rows as check_rows
 from askance.tables.region_records import records_of_regions as records_of_regions
 from askance.tables.sentences import TaggedSentences as TaggedSentences
 from askance.tables.sentences import conllu_text as conllu_text
