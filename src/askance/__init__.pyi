@@ -52,13 +52,13 @@ from askance.learning.face.saving import load_model as load_model
 from askance.learning.models.families import Chain as Chain
 from askance.learning.models.families import States as States
 from askance.learning.models.indirect_model import IndirectModel as IndirectModel
+from askance.learning.models.spread_fit import SpreadFit as SpreadFit
+from askance.learning.models.spread_fit import fit_spread as fit_spread
 from askance.learning.models.two_step import TwoStep as TwoStep
 from askance.learning.models.two_step import two_step as two_step
 from askance.learning.numbers.indirect_regressor import IndirectRegressor as IndirectRegressor
 from askance.learning.ratios.ratio_estimator import RatioEstimator as RatioEstimator
 from askance.learning.records.spread_classifier import SpreadClassifier as SpreadClassifier
-from askance.learning.records.user_model import SpreadFit as SpreadFit
-from askance.learning.records.user_model import fit_spread as fit_spread
 from askance.learning.surveys.answer_regression import AnswerRegression as AnswerRegression
 from askance.learning.surveys.hidden_predictor import HiddenPredictor as HiddenPredictor
 from askance.learning.surveys.joint_table import JointTable as JointTable

@@ -1,10 +1,9 @@
 """Families of many parameters, or of a user's own: value and gradient are sums over records, maximised by L-BFGS."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
-from scipy.optimize import minimize
 
 from askance.arrays import Floats
 from askance.learning.answers.untold_parameters import untold_directions, untold_note, untold_refusal
@@ -15,9 +14,15 @@ from askance.learning.models.fitted import (
     differenced,
     inverse_within,
 )
-
-_PAIRS = 10  # of steps and gradients that L-BFGS keeps: more cost memory, and spared no pass on the tags of a treebank
-_SLOPE = 1e-7  # of the gradient, for each record: further steps change no digit that anybody reads
+from askance.learning.models.gradient_search import (
+    FINE,
+    ROUGH,
+    SEVERAL_MAXIMA,
+    are_several,
+    ascend,
+    held_back,
+    is_at_rest,
+)
 
 
 class GradientProblem(Protocol):
@@ -45,6 +50,7 @@ def fit_by_gradient(
     max_iterations: int,
     *,
     marginal: bool,
+    starts: Sequence[Floats] = (),
     callback: Callable[[Floats], None] | None = None,
 ) -> Fitted:
     """Maximise, and say how far the maximiser is known.
@@ -59,26 +65,33 @@ def fit_by_gradient(
     max_iterations : int
     marginal : bool
         Whether the objective is a likelihood, whose curvature is an information.
+    starts : sequence of parameters
+        Where else to begin than at zero; of several maxima the highest is kept.
     callback : function of the parameters, optional
         Called after each iteration.
     """
+    penalised = held_back(problem.value_and_gradient, ridge)
+    few = problem.size <= MOST_DIFFERENCED
+    found = [
+        ascend(penalised, start, records, max_iterations, FINE if few else ROUGH, callback)
+        for start in (np.zeros(problem.size), *starts)
+    ]
+    best = max(found, key=lambda summit: summit.value)
+    theta, converged = best.theta, best.converged
+    value = best.value + 0.5 * ridge * float(theta @ theta)
+    if not few:
+        said = tuple(_unfinished(converged, best.iterations))
+        return Fitted(theta, None, None, None, value, ridge, best.iterations, converged, said)
 
-    def negative(theta: Floats) -> tuple[float, Floats]:
-        value, gradient = problem.value_and_gradient(theta)
-        return 0.5 * ridge * float(theta @ theta) - value, ridge * theta - gradient
+    def curvature(at: Floats) -> Floats:
+        return differenced(problem.gradients, at) + ridge * np.eye(problem.size)
 
-    options = {"maxiter": max_iterations, "maxcor": _PAIRS, "gtol": _SLOPE * records, "ftol": 1e-12}
-    found = minimize(negative, np.zeros(problem.size), jac=True, method="L-BFGS-B", options=options, callback=callback)
-    theta: Floats = found.x
-    notes = []
-    converged = bool(found.success)
-    if not converged and found.nit >= max_iterations:
-        notes.append(f"The solver stopped after {found.nit} iterations before it converged: raise max_iter.")
-    value = ridge * float(theta @ theta) / 2 - float(found.fun)
-    if problem.size > MOST_DIFFERENCED:
-        return Fitted(theta, None, None, None, value, ridge, int(found.nit), converged, tuple(notes))
-    information = differenced(problem.gradients, theta)
-    complete = differenced(clean.gradients, theta) if marginal else information
+    held = curvature(theta)
+    converged = converged and is_at_rest(penalised(theta)[1], held)
+    notes = _unfinished(converged, best.iterations)
+    if are_several(best, found, held, lambda other: penalised(other)[1], curvature):
+        notes.append(SEVERAL_MAXIMA)
+    complete = differenced(clean.gradients, theta) if marginal else held - ridge * np.eye(problem.size)
     total, products = problem.score_sums(theta)
     if marginal:
         lost = untold_directions(products, complete, DIFFERENCE_ERROR)
@@ -86,7 +99,7 @@ def fit_by_gradient(
             raise untold_refusal(lost, problem.size)
         if lost:
             notes.append(untold_note(lost, problem.size, f"the ridge of {ridge:g}"))
-    bread = inverse_within(information + ridge * np.eye(problem.size), complete)
+    bread = inverse_within(held, complete)
     sandwich = bread @ (products - np.outer(total, total) / max(records, 1)) @ bread
     return Fitted(
         theta,
@@ -95,7 +108,12 @@ def fit_by_gradient(
         bread if marginal else None,
         value,
         ridge,
-        int(found.nit),
+        best.iterations,
         converged,
         tuple(notes),
     )
+
+
+def _unfinished(converged: bool, iterations: int) -> list[str]:
+    stopped = f"The search stopped after {iterations} iterations before it reached a maximum: raise max_iter."
+    return [] if converged else [stopped]

@@ -5,17 +5,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from askance.arrays import Floats
-from askance.errors import InvalidInput, NotAvailable
+from askance.errors import InvalidInput, NotAvailable, Unidentifiable
 from askance.learning.models.chain_problem import Method
 from askance.learning.models.evidence import encoded, likelihood, unbiased
 from askance.learning.models.families import States
 from askance.learning.models.fitted import Fitted
 from askance.learning.models.gradient_fit import fit_by_gradient
+from askance.learning.models.gradient_search import ROUGH, ascend, held_back
 from askance.learning.models.user_problem import FamilyProblem, FeatureProblem, stacked_features
 
 
 class OwnFit(NamedTuple):
-    """A fit, what its parameters are called, of how many records, and how many features function of x gives."""
+    """A fit, what its parameters are called, of how many records, and how many features a function of x gives."""
 
     fitted: Fitted
     names: tuple[str, ...]
@@ -30,31 +31,48 @@ def fit_own(
     """Fit a family that says its own features or log-partition."""
     truths = np.eye(len(classes))
     codes = encoded(channel, reports, design)
+    own_features = isinstance(family, States)
+    features = stacked_features(family.function, X, len(classes)) if own_features else None
+    by_moments = own_features or hasattr(family, "weighted_features")
+    if method == "moments" and not by_moments:
+        raise NotAvailable(
+            f"moments of a {type(family).__name__}", "a method weighted_features(X, weights), or method='marginal'"
+        )
+
+    def problem_of(evidence: Floats | None, way: Method) -> Any:
+        if features is None:
+            return FamilyProblem(family, X, evidence, way)
+        return FeatureProblem(features, np.asarray(evidence), way)
+
     say = likelihood if method == "marginal" else unbiased
     evidence = say(channel, truths, reports, codes).rows()
-    problem: Any
-    clean: Any
-    width = None
-    if isinstance(family, States):
-        features = stacked_features(family.function, X, len(classes))
-        if features.shape[0] // len(classes) != len(evidence):
-            raise InvalidInput(
-                f"{features.shape[0] // len(classes)} rows of features and {len(evidence)} reports",
-                "one report for each row",
-            )
-        problem = FeatureProblem(features, evidence, method)
-        clean = FeatureProblem(features, truths[evidence.argmax(axis=1)], "moments")
-        width = int(features.shape[1])
-    else:
-        if method == "moments" and not hasattr(family, "weighted_features"):
-            raise NotAvailable(
-                f"moments of a {type(family).__name__}",
-                "a method weighted_features(X, weights), or method='marginal'",
-            )
-        problem, clean = FamilyProblem(family, X, evidence, method), FamilyProblem(family, X, None, method)
+    if features is not None and features.shape[0] // len(classes) != len(evidence):
+        raise InvalidInput(
+            f"{features.shape[0] // len(classes)} rows of features and {len(evidence)} reports",
+            "one report for each row",
+        )
+    problem = problem_of(evidence, method)
+    clean = problem_of(None if features is None else truths[evidence.argmax(axis=1)], "moments")
+    starts: tuple[Floats, ...] = ()
+    if method == "marginal" and by_moments:
+        try:
+            wanted = unbiased(channel, truths, reports, codes).rows()
+        except Unidentifiable:  # the likelihood may tell what no average does
+            wanted = None
+        if wanted is not None:
+            near = _by_moments(problem_of(wanted, "moments"), ridge, len(wanted), max_iterations)
+            starts = (near, 3 * near)  # as of the softmax model: reports shrink what truths would show
     names = tuple(getattr(family, "names", None) or (f"theta{j}" for j in range(problem.size)))
-    found = fit_by_gradient(problem, clean, len(evidence), ridge, max_iterations, marginal=method == "marginal")
-    return OwnFit(found, names, len(evidence), width)
+    found = fit_by_gradient(
+        problem, clean, len(evidence), ridge, max_iterations, marginal=method == "marginal", starts=starts
+    )
+    return OwnFit(found, names, len(evidence), None if features is None else int(features.shape[1]))
+
+
+def _by_moments(problem: Any, ridge: float, records: int, max_iterations: int) -> Floats:
+    """Where moments lead, roughly; held back as by the noise of so many reports, or they may have no solution."""
+    objective = held_back(problem.value_and_gradient, max(ridge, records**0.5))
+    return ascend(objective, np.zeros(problem.size), records, max_iterations, ROUGH).theta
 
 
 def own_probabilities(family: Any, X: Any, classes: int, width: int | None, parameters: Floats) -> Floats:

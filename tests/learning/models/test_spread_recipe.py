@@ -8,8 +8,9 @@ from scipy.optimize import minimize
 
 import askance as ask
 from askance.errors import AskanceWarning, InvalidInput, Unidentifiable
-from askance.learning.records.joint_states import HiddenStates
-from askance.learning.records.recipe import SpreadLikelihood
+from askance.learning.models.fitted import differenced
+from askance.learning.models.joint_states import HiddenStates
+from askance.learning.models.spread_likelihood import SpreadLikelihood
 
 SPINS = np.array(list(itertools.product([-1, 1], repeat=4)))
 FEATURES = np.column_stack([SPINS.sum(axis=1), (SPINS[:, :-1] * SPINS[:, 1:]).sum(axis=1)])
@@ -103,7 +104,7 @@ def test_scores_and_information_are_derivatives(magnets):
     np.testing.assert_allclose(counts @ scores, [(a - b) / (2 * step) for a, b in values], rtol=1e-6)
     gradients = [[counts @ likelihood.scores(theta + sign * step * e)[0] for sign in (1, -1)] for e in np.eye(2)]
     expected = [(b - a) / (2 * step) for a, b in gradients]
-    np.testing.assert_allclose(likelihood.information(theta), expected, rtol=1e-5)
+    np.testing.assert_allclose(differenced(likelihood.gradients, theta), expected, rtol=1e-5)
 
 
 def test_covariates_give_each_row_its_own_law():

@@ -14,27 +14,24 @@ from numpy.typing import NDArray
 
 from askance.arrays import Floats
 from askance.errors import InvalidInput
+from askance.learning.models.fitted import differenced
+from askance.learning.models.gradient_search import FINE, Summit, ascend, is_at_rest
 
 LogProbability = Callable[[Floats], NDArray[np.float64]]
 Gradient = Callable[[Floats], NDArray[np.float64]]
 FitWeighted = Callable[[Floats], NDArray[np.float64]]
 
 _STEP = float(np.finfo(float).eps ** (1 / 3))  # of central differences: rounding and truncation are equal there
-_TWICE = float(np.finfo(float).eps ** (1 / 4))  # of differences of differences, by the same rule
 _NORMALISED = 1e-6  # by which probabilities may miss a sum of one: single precision keeps that
-_LEFT = 1e-4  # squared standard errors from the maximum: a hundredth of one is out of sight of any interval
 
 
 @dataclass(frozen=True, eq=False)
 class SpreadSolution:
     """Where the search ended, with the observed information there and the second moments of the scores."""
 
-    theta: Floats
-    log_likelihood: float
+    summit: Summit
     information: Floats
     score_moments: Floats
-    iterations: int
-    converged: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,33 +112,20 @@ class SpreadLikelihood:
         scores = posterior @ slopes if slopes.ndim == 2 else np.einsum("rk,rkp->rp", posterior, slopes)
         return scores, value
 
-    def information(self, theta: Floats) -> Floats:
-        """Minus the second derivatives of the log-likelihood, by differences of its gradient."""
-        relative = _STEP if self.gradient is not None else _TWICE
-        rows = []
-        for j in range(len(theta)):
-            step = np.zeros_like(theta)
-            step[j] = relative * max(1.0, abs(theta[j]))
-            above, below = (self.counts @ self.scores(theta + sign * step)[0] for sign in (1, -1))
-            rows.append((below - above) / (2 * step[j]))
-        curved = np.array(rows)
-        symmetric: Floats = 0.5 * (curved + curved.T)
-        return symmetric
+    def value_and_gradient(self, theta: Floats) -> tuple[float, Floats]:
+        """The log-likelihood and its gradient."""
+        scores, value = self.scores(theta)
+        return value, self.counts @ scores
+
+    def gradients(self, points: Floats) -> Floats:
+        """The gradients at several points, points x parameters."""
+        return np.array([self.value_and_gradient(theta)[1] for theta in points])
 
 
 def climb(likelihood: SpreadLikelihood, start: Floats, max_iterations: int) -> SpreadSolution:
-    """Maximise by L-BFGS."""
-    from scipy.optimize import minimize
-
-    total = likelihood.counts.sum()
-
-    def below(theta: Floats) -> tuple[float, Floats]:
-        scores, value = likelihood.scores(theta)
-        return -value / total, -(likelihood.counts @ scores) / total
-
-    options = {"maxiter": max_iterations, "ftol": 1e-14, "gtol": 1e-9, "maxls": 40}
-    found = minimize(below, start, jac=True, method="L-BFGS-B", options=options)
-    return _solution(likelihood, np.asarray(found.x), int(found.nit), int(found.nit) < max_iterations)
+    """Maximise by the gradient."""
+    found = ascend(likelihood.value_and_gradient, start, likelihood.counts.sum(), max_iterations, FINE)
+    return _solution(likelihood, found)
 
 
 def alternate(
@@ -157,17 +141,14 @@ def alternate(
         if theta.shape != start.shape or not np.isfinite(theta).all():
             raise InvalidInput(f"fit_weighted returned {theta!r}", f"{start.size} finite parameters")
         if abs(value - before) <= tolerance * likelihood.counts.sum():
-            return _solution(likelihood, theta, iteration, True)
+            return _solution(likelihood, Summit(theta, value, iteration, True))
         before = value
-    return _solution(likelihood, theta, max_iterations, False)
+    return _solution(likelihood, Summit(theta, before, max_iterations, False))
 
 
-def _solution(likelihood: SpreadLikelihood, theta: Floats, iterations: int, converged: bool) -> SpreadSolution:
-    scores, value = likelihood.scores(theta)
+def _solution(likelihood: SpreadLikelihood, found: Summit) -> SpreadSolution:
+    scores, value = likelihood.scores(found.theta)
     moments = (scores * likelihood.counts[:, None]).T @ scores
-    information = likelihood.information(theta)
-    # A maximum has no slope left to speak of, measured in standard errors.
-    values, vectors = np.linalg.eigh(information)
-    curved = np.maximum(np.abs(values), 1e-6 * np.abs(values).max(initial=0.0)) + np.finfo(float).tiny
-    left = float(((vectors.T @ (likelihood.counts @ scores)) ** 2 / curved).sum())
-    return SpreadSolution(theta, value, information, moments, iterations, converged and left < _LEFT)
+    information = differenced(likelihood.gradients, found.theta)
+    converged = found.converged and is_at_rest(likelihood.counts @ scores, information)
+    return SpreadSolution(Summit(found.theta, value, found.iterations, converged), information, moments)

@@ -10,8 +10,10 @@ import numpy as np
 
 from askance.arrays import Floats
 from askance.errors import AskanceWarning, InvalidInput
-from askance.learning.records.joint_states import HiddenStates
-from askance.learning.records.recipe import (
+from askance.learning.models.fitted import differenced
+from askance.learning.models.gradient_search import SEVERAL_MAXIMA, are_several
+from askance.learning.models.joint_states import HiddenStates
+from askance.learning.models.spread_likelihood import (
     FitWeighted,
     Gradient,
     LogProbability,
@@ -23,9 +25,8 @@ from askance.learning.records.recipe import (
 from askance.reports.summary import Summary, standard_errors, summarise
 
 # Smallest root of the scaled information, against its largest, below which a direction counts as flat. Differences of
-# differences (recipe.py) leave errors: 1e-6 was seen on a model that three states and two reports cannot determine.
+# differences leave errors: 1e-6 was seen on a model that three states and two reports cannot determine.
 _FLAT = 1e-5
-_FAR = 1e-5  # of the log-likelihood of one report: how much higher another start must lead to be another maximum
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,20 +157,20 @@ def fit_spread(
         found = [climb(likelihood, one, max_iter) for one in starts]
     else:
         found = [alternate(likelihood, one, fit_weighted, max_iter, tol) for one in starts]
-    best = max(found, key=lambda solution: solution.log_likelihood)
-    notes = _remarks(best, found, max_iter)
+    best = max(found, key=lambda solution: solution.summit.value)
+    notes = _remarks(likelihood, best, found, max_iter)
     for note in notes:
         warnings.warn(note, AskanceWarning, stacklevel=2)
     covariance, sandwich = _covariances(best)
     return SpreadFit(
-        best.theta,
+        best.summit.theta,
         covariance,
         sandwich,
-        best.log_likelihood,
-        _checked_names(names, best.theta.size),
+        best.summit.value,
+        _checked_names(names, best.summit.theta.size),
         hidden.rows,
-        best.iterations,
-        best.converged,
+        best.summit.iterations,
+        best.summit.converged,
         _privacy(channel, hidden),
         notes,
     )
@@ -208,11 +209,13 @@ def _is_determined(information: Floats) -> bool:
     return bool(np.diag(information).min() > 0 and roots[0] > _FLAT * roots[-1])
 
 
-def _remarks(best: SpreadSolution, found: list[SpreadSolution], max_iter: int) -> tuple[str, ...]:
+def _remarks(
+    likelihood: SpreadLikelihood, best: SpreadSolution, found: list[SpreadSolution], max_iter: int
+) -> tuple[str, ...]:
     notes = []
-    if not best.converged:
+    if not best.summit.converged:
         notes.append(
-            f"The search stopped after {best.iterations} iterations before it reached a maximum: raise max_iter "
+            f"The search stopped after {best.summit.iterations} iterations before it reached a maximum: raise max_iter "
             f"(it is {max_iter}), give a gradient, or start elsewhere."
         )
     elif not _is_determined(best.information):
@@ -220,9 +223,15 @@ def _remarks(best: SpreadSolution, found: list[SpreadSolution], max_iter: int) -
             "The reports do not determine all parameters where the search ended, or it ended at the border of what the "
             "model can be: there are no standard errors."
         )
-    gaps = [best.log_likelihood - other.log_likelihood for other in found if other.converged]
-    if best.converged and any(gap > _FAR * abs(best.log_likelihood) for gap in gaps):
-        notes.append("The likelihood has several maxima; the highest that was found is reported.")
+    ends = [solution.summit for solution in found]
+    if are_several(
+        best.summit,
+        ends,
+        best.information,
+        lambda theta: likelihood.value_and_gradient(theta)[1],
+        lambda theta: differenced(likelihood.gradients, theta),
+    ):
+        notes.append(SEVERAL_MAXIMA)
     return tuple(notes)
 
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from askance.arrays import Floats
 from askance.channels.channel import ReportTables
 from askance.errors import InvalidInput, Unidentifiable
-from askance.learning.records.enumerated_likelihood import LARGEST_TABLE
 
+_LARGEST_TABLE = 20_000_000  # distinct reports x combinations of true states: 160 MB, and a few of these at a time
 _SMALLEST_SINGULAR_VALUE = 1e-9  # against the largest, as of a channel for attributes: less is lost in rounding
 
 
@@ -84,10 +84,10 @@ class HiddenStates:
         return self._table(self.codes), np.ones(self.rows)
 
     def _table(self, codes: NDArray[np.int64]) -> Floats:
-        if len(codes) * self.states > LARGEST_TABLE:
+        if len(codes) * self.states > _LARGEST_TABLE:
             raise InvalidInput(
                 f"{self.states:,} combinations of true states and {len(codes):,} distinct reports",
-                f"a product of at most {LARGEST_TABLE:,}",
+                f"a product of at most {_LARGEST_TABLE:,}",
                 "This recipe enumerates the truth; it is for few attributes with few states.",
             )
         table = np.ones((len(codes), 1))
