@@ -25,7 +25,8 @@ from askance.learning.counting.window_chains import WindowLaws, Windows
 # Chains of four fifths know more words than chains of one half. Share of miscounted windows among those flagged, and of
 # miscounted ones that are flagged, with two halves judged once and with five folds judged twice: .86 and .46 -> .94 and
 # .59 on the dev and test files of Turkish, .85 and .48 -> .89 and .66 on the dev file of English (windows of eight, a
-# tenth moved by one, draws 501 and 502). Node models take most of the time of a fit, and are judges in halves.
+# tenth moved by one, draws 501 and 502, by which it was chosen; of other draws see ``SUSPECT``). Node models take most
+# of the time of a fit, and are judges in halves.
 _FOLDS = {"node": 2, "chain": 5}
 _PASSES = (1, 2)  # of the chains that judge at first, and again
 
