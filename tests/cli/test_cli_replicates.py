@@ -96,7 +96,7 @@ def test_the_study_says_it_too(place, tmp_path, capsys):
         (("--replicate-weights", "rw05..rw01"), "the smaller number first"),
         (("--replicate-weights", "rw01..rw12", "--cluster", "school"), "one of them"),
         (("--replicate-weights", "rw01..rw12", "--replicate-method", "fay"), "0 <= rho < 1"),
-        (("--replicate-weights", "rw01..rw12", "--rscales", "half"), "numbers with commas"),
+        (("--replicate-weights", "rw01..rw12", "--rscales", "half"), "numbers between commas"),
         (("--joint", "cheated,lied", "--replicate-weights", "rw01..rw12"), "a question with choices only"),
     ],
 )

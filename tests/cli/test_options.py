@@ -8,6 +8,8 @@ import typer
 
 from askance.cli.app import app
 from askance.cli.fit_kinds import FOR_ALL, KINDS
+from askance.cli.options import listed_numbers
+from askance.errors import InvalidInput
 
 GROUP = typer.main.get_command(app)
 COMMANDS = {
@@ -84,3 +86,11 @@ def test_paragraphs_of_the_help_are_broken_by_the_terminal_only():
         paragraphs = command.help.split("\n\n")
         assert not any("\n" in paragraph for paragraph in paragraphs), name
         assert len(paragraphs) == len(inspect.cleandoc(command.callback.__doc__).split("\n\n"))
+
+
+def test_numbers_between_commas_are_read_alike_by_every_command():
+    assert listed_numbers("0.1, 1/6,2e-3", "--rscales") == (0.1, 1 / 6, 0.002)
+    assert listed_numbers(None, "--rscales") is None
+    for text in ("", "0.1,,0.2", "1/0", "nan", "many"):
+        with pytest.raises(InvalidInput, match=r"--rscales .*expected numbers between commas, such as 0.1 or 1/6"):
+            listed_numbers(text, "--rscales")

@@ -20,6 +20,7 @@ from askance.cli.options import (
     between_commas,
     check_targets,
     given_options,
+    listed_numbers,
 )
 from askance.printing import shell_command
 
@@ -290,7 +291,7 @@ def fit(
     """
     # Each kind of data has its workflow imported where it is fitted: nobody waits for what the others need.
     from askance.cli.fit_kinds import ANSWERS, BAGS, REGIONS, TOTALS, check_options, kinds_of, survey_kind
-    from askance.cli.fit_values import listed_numbers, replicate_columns, ridge_strength, units_of_features
+    from askance.cli.fit_values import replicate_columns, ridge_strength, units_of_features
     from askance.cli.output import print_json, progress_bar, say, show_lines
     from askance.files.kinds import MODEL, REPORT
 

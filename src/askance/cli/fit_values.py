@@ -21,15 +21,6 @@ def replicate_columns(columns: str) -> tuple[str, ...]:
     return tuple(given.replicate_weights or ())
 
 
-def listed_numbers(text: str | None, option: str) -> tuple[float, ...] | None:
-    if text is None:
-        return None
-    try:
-        return tuple(map(float, between_commas(text, option)))
-    except ValueError:
-        raise InvalidInput(f"{option} {text}", "numbers with commas between") from None
-
-
 def units_of_features(text: str | None) -> dict[str, float]:
     units = {}
     for pair in between_commas(text, "--per") or ():

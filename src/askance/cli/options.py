@@ -139,6 +139,24 @@ def between_commas(text: str | None, option: str) -> list[str] | None:
     return names
 
 
+@overload
+def listed_numbers(text: str, option: str) -> tuple[float, ...]: ...
+@overload
+def listed_numbers(text: str | None, option: str) -> tuple[float, ...] | None: ...
+def listed_numbers(text: str | None, option: str) -> tuple[float, ...] | None:
+    """Read numbers between commas, fractions too; None where the option was not given."""
+    from fractions import Fraction
+
+    from askance.errors import InvalidInput
+
+    if text is None:
+        return None
+    try:
+        return tuple(float(Fraction(part.strip())) for part in text.split(","))
+    except (ValueError, ZeroDivisionError, OverflowError):
+        raise InvalidInput(f"{option} {text}", "numbers between commas, such as 0.1 or 1/6") from None
+
+
 def check_targets(
     targets: "Sequence[tuple[Path | None, FileKind]]", *, overwrite: bool, inputs: "list[Path | None]"
 ) -> None:

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
-from askance.cli.options import Json, Level, Quiet, Seed, plot_option
+from askance.cli.options import Json, Level, Quiet, Seed, listed_numbers, plot_option
 from askance.cli.plan_values import (
     asked_answers,
     laws_of_covariates,
-    listed_numbers,
     lower_and_upper,
     named_values,
     pilot_columns,

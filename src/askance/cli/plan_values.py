@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from askance.cli.options import between_commas
+from askance.cli.options import between_commas, listed_numbers
 from askance.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -90,15 +90,6 @@ def asked_answers(answers: str | None, study: Path | None) -> Any:
         if listed:
             return listed[0]
     return ("no", "yes")
-
-
-def listed_numbers(text: str, option: str) -> list[float]:
-    from fractions import Fraction
-
-    try:
-        return [float(Fraction(part.strip())) for part in text.split(",")]
-    except (ValueError, ZeroDivisionError, OverflowError):
-        raise InvalidInput(f"{option} {text}", "numbers between commas, such as 0.1 or 1/6") from None
 
 
 def lower_and_upper(text: str, option: str) -> tuple[float, float]:

@@ -11,15 +11,22 @@ from askance.compiled import compiled
 def condition_bags(logits, starts, counts, largest_table, conditioned, log_likelihood):  # type: ignore[no-untyped-def]
     """Fill P(label | counts), n x K, and log P(counts) of every bag."""
     classes = logits.shape[1]
+    order = np.empty(classes, np.int64)
     for bag in range(len(counts)):
         first, last = starts[bag], starts[bag + 1]
         # The most frequent class goes first: its count follows from the others. Classes without a label stay out.
-        order = np.argsort(-counts[bag])
         present = 0
         for k in range(classes):
-            present += counts[bag, k] > 0
-        order = order[:present]
-        wanted = counts[bag][order]
+            if counts[bag, k] > 0:
+                place = present
+                while place > 0 and counts[bag, order[place - 1]] < counts[bag, k]:
+                    order[place] = order[place - 1]
+                    place -= 1
+                order[place] = k
+                present += 1
+        wanted = np.empty(present, counts.dtype)
+        for k in range(present):
+            wanted[k] = counts[bag, order[k]]
         chosen = np.empty((last - first, present))
         normaliser = 0.0
         for i in range(first, last):

@@ -11,6 +11,7 @@ from askance.arrays import Floats
 from askance.errors import InvalidInput
 
 StandardErrors = Callable[[float], Floats]
+SEED = 20_160_527  # of what plans draw: the same plan every time, and its own randomness is below what is printed
 """From a number of respondents to the standard error, or the expected test, of each value."""
 
 

@@ -16,7 +16,7 @@ from askance.arrays import Floats
 from askance.channels.alphabet import Label
 from askance.channels.labels.finite import Identity
 from askance.errors import InvalidInput
-from askance.planning.quantities.base import Estimate, Quantity, StandardErrors, checked_share, per_respondent
+from askance.planning.quantities.base import SEED, Estimate, Quantity, StandardErrors, checked_share, per_respondent
 from askance.planning.quantities.covariates import expected_rows
 from askance.planning.quantities.designs import answer_designs, check_answer_design
 from askance.planning.quantities.grouped_design import GroupedDesign, joint_covariance
@@ -28,7 +28,6 @@ _FEW_TO_MANY = (200, 2000)  # respondents of a drawn study: fewer have no estima
 # Drawn studies: the share by which errors are wider is then known to .03 (unrelated question) and .08 (anchor, eight
 # seeds each), and takes half a second; ten times as many would take longer than a plan may.
 _STUDIES = 150
-_SEED = 20_160_527  # the same plan every time
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +120,7 @@ class Coefficients(Quantity):
         with np.errstate(divide="ignore"):
             telling = (_FAIR_CHANCE * formula(1.0) / np.abs(self.values)).max() ** 2
         n = int(np.clip(telling, *_FEW_TO_MANY))
-        drawn = ReportLaw.of(design, self._rows).widening(self._theta, n, _STUDIES, np.random.default_rng(_SEED))
+        drawn = ReportLaw.of(design, self._rows).widening(self._theta, n, _STUDIES, np.random.default_rng(SEED))
         wider = n * np.maximum(drawn[self._planned] - 1, 0.0)
         return lambda people: formula(people) * (1 + wider / people)
 

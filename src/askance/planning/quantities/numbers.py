@@ -14,7 +14,7 @@ from askance.channels.rows.bounds import checked_bounds
 from askance.channels.rows.private_number import PrivateNumber
 from askance.channels.rows.private_row import MECHANISMS, PrivateRow
 from askance.errors import InvalidInput
-from askance.planning.quantities.base import Estimate, Quantity, StandardErrors, per_respondent
+from askance.planning.quantities.base import SEED, Estimate, Quantity, StandardErrors, per_respondent
 from askance.planning.quantities.designs import checked_level
 from askance.planning.quantities.middle_spread import middle_spread
 
@@ -22,7 +22,6 @@ _NUMBER_MECHANISMS = ("hybrid", "piecewise", "duchi")
 _DRAWN = 20_000  # reports from which the variance of a coefficient's influence is taken: right to about 2%
 _QUICKLY = 4_000_000  # proposals that a mechanism of much work may look at: half a second's worth
 _STUDIES = 2000  # drawn to see how much wider than its formula the law of the estimates is: right to about 2%
-_SEED = 20_160_527  # the same plan every time: its own randomness is below what is printed
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,7 +203,7 @@ class RowCoefficients(Quantity):
         exact = self._pilot_moments
         inverse = np.linalg.inv(exact[:-1, :-1])
         theta = inverse @ exact[:-1, -1]
-        rng = np.random.default_rng(_SEED)
+        rng = np.random.default_rng(SEED)
         # The mean of many reports is normal, but what is solved for is no linear function of it.
         values, axes = np.linalg.eigh(np.cov(noise.reshape(len(noise), -1).T))
         off = (rng.normal(size=(_STUDIES, len(values))) * np.sqrt(np.maximum(values, 0.0))) @ axes.T
@@ -236,7 +235,7 @@ class RowCoefficients(Quantity):
 
     def _influence(self, design: Any) -> tuple[Floats, Floats]:
         """What drawn reports each do to the coefficients, and their products a a' of which that is made."""
-        rng = np.random.default_rng(_SEED)
+        rng = np.random.default_rng(SEED)
         names = [*self._slopes, self.outcome]
         if design is None:
             rows = self._rows(_DRAWN, rng)
