@@ -8,7 +8,7 @@ import time
 
 from askance.collector import Collection
 from collector_study import PLAIN, ServerProcess, questionnaire, response
-from waiting import wait_until
+from waiting import PATIENCE, wait_until
 
 
 class People:
@@ -52,7 +52,7 @@ class People:
 
 def send(port, body):
     """The status of the answer; 0 where there is none."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     try:
         connection.request("POST", "/reports", json.dumps(body), {"Content-Type": "application/json"})
         answer = connection.getresponse()
@@ -81,8 +81,8 @@ def survives_killing(folder, place, times, *, program=None, before_each=lambda: 
                 people.start()
             began = len(people.acknowledged)
             # Somewhere in the middle: some have been acknowledged, many are on their way.
-            deadline = time.monotonic() + 60
-            while len(people.acknowledged) < began + 20 and time.monotonic() < deadline:
+            deadline = time.monotonic() + PATIENCE
+            while len(people.acknowledged) < began + 20 and people.left and time.monotonic() < deadline:
                 time.sleep(0.005)
             time.sleep(rng.random() * 0.1)
             server.kill()

@@ -216,7 +216,7 @@ def test_what_was_acknowledged_is_stored_when_the_server_is_killed(task_file, an
 
     def ask(method, path, body=None):
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-        with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)) as connection:
+        with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)) as connection:
             connection.request(method, path, body and json.dumps(body), headers)
             answer = connection.getresponse()
             return answer.status, json.loads(answer.read())

@@ -20,6 +20,7 @@ from askance.mechanisms.accounting import (
     SumsFilter,
     compose,
 )
+from waiting import PATIENCE
 
 NOISE = GaussianLoss.of(0.1, 1e-8)
 
@@ -256,9 +257,9 @@ def test_racing_processes_never_overspend_a_filter(tmp_path):
     racers = [context.Process(target=race, args=(str(path), results)) for _ in range(2)]
     for racer in racers:
         racer.start()
-    won = sum(results.get(timeout=120) for _ in racers)
+    won = sum(results.get(timeout=PATIENCE) for _ in racers)
     for racer in racers:
-        racer.join(60)
+        racer.join(PATIENCE)
     assert won == len(ledger.entries)
     assert ledger.total() <= 0.3
     with pytest.raises(BudgetSpent):

@@ -50,17 +50,17 @@ class ChannelValue:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the channel, how it hides a truth, what that promises, and a small table."""
-        told: Any = self  # not every channel has a sentence about itself, or a table
+        channel: Any = self  # not every channel has a sentence about itself, or a table
         try:
-            lines = [told.describe()] if hasattr(told, "describe") else []
-            lines.append(f"{told.guarantee}. {told.guarantee.in_words()}")
-            matrix = getattr(told, "matrix", None)
+            lines = [channel.describe()] if hasattr(channel, "describe") else []
+            lines.append(f"{channel.guarantee}. {channel.guarantee.in_words()}")
+            matrix = getattr(channel, "matrix", None)
         except AskanceError:  # a channel that leaves something open: it is what it says it is, and no more
             return html_notes(repr(self), [])
         if matrix is None or max(matrix.shape) > _SHOWN:
             return html_notes(repr(self), lines)
-        heads = ["report", *(f"if {label!r} is true" for label in told.classes)]
-        reports = [str(label) for label in told.report_labels]
+        heads = ["report", *(f"if {label!r} is true" for label in channel.classes)]
+        reports = [str(label) for label in channel.report_labels]
         if len(reports) != len(matrix):  # of several designs, one after the other
             return html_notes(repr(self), lines)
         rows = [[report, *(f"{value:.4f}" for value in row)] for report, row in zip(reports, matrix, strict=True)]

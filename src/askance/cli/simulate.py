@@ -45,8 +45,8 @@ def simulate(
     if out is not None:
         write_text(out, text, MADE_UP)
     if as_json:
-        told = {"rows": rows, "seed": seed, "columns": made.table.column_names, "truth": dict(made.facts)}
-        print_json(told | {"out": None if out is None else str(out)})
+        account = {"rows": rows, "seed": seed, "columns": made.table.column_names, "truth": dict(made.facts)}
+        print_json(account | {"out": None if out is None else str(out)})
     elif out is None:
         write_data(text)
     if quiet:

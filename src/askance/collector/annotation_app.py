@@ -125,8 +125,8 @@ class AnnotationApp:
     def _standing(self, annotator: int) -> dict[str, Any]:
         progress = self.store.progress(annotator)
         windows, same = self.store.agreement(annotator)
-        told = {"mine": progress.mine, "counted": progress.counted, "wanted": progress.wanted}
-        return told | {"agreement": None if windows < _FEW else {"same": same, "windows": windows}}
+        counts = {"mine": progress.mine, "counted": progress.counted, "wanted": progress.wanted}
+        return counts | {"agreement": None if windows < _FEW else {"same": same, "windows": windows}}
 
     def _shown(self, shown: ShownWindow) -> dict[str, Any]:
         window, words = shown.window, self.task.sentences[shown.window.sentence]
@@ -145,7 +145,7 @@ class AnnotationApp:
 def annotator_html(task: AnnotationTask) -> str:
     """Return the page, without a window."""
     words, version = task.words, static_version()
-    told = "".join(f"<p>{escape(part)}</p>\n" for part in (task.instructions, words["how"]) if part)
+    instructions = "".join(f"<p>{escape(part)}</p>\n" for part in (task.instructions, words["how"]) if part)
     definition = {"task": task.digest, "tags": len(task.channel.tags), "describe": dict(task.describe)}
     return f"""<!doctype html>
 <html lang="{escape(task.language)}" dir="{"rtl" if words.get("direction") == "rtl" else "ltr"}">
@@ -162,7 +162,7 @@ def annotator_html(task: AnnotationTask) -> str:
 <h1>{escape(task.title)}</h1>
 <noscript><p class="notice">{escape(words["no_script"])}</p></noscript>
 <div id="app" hidden>
-{told}<section id="notice" hidden><h2 tabindex="-1" class="notice" id="notice-text"></h2></section>
+{instructions}<section id="notice" hidden><h2 tabindex="-1" class="notice" id="notice-text"></h2></section>
 <section id="work" hidden>
 <h2 tabindex="-1" id="heading"></h2>
 <p id="sentence" class="sentence" dir="auto"></p>

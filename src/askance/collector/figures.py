@@ -107,5 +107,5 @@ def _regression(asked: Questionnaire, formula: str, table: pa.Table, counts: Any
 
 
 def _told(summary: Summary) -> dict[str, Any]:
-    told = summary.to_dict()
-    return {name: told[name] for name in ("estimates", "notes", "alerts")}
+    everything = summary.to_dict()
+    return {name: everything[name] for name in ("estimates", "notes", "alerts")}

@@ -113,8 +113,8 @@ class RespondentPage:
                 paper = design["law"] is None
                 kind = "paper_mark" if paper else "direct_mark" if design["direct"] else "hidden_mark"
                 mark = _mark(words[kind], hidden=not design["direct"])
-                told = own.instructions.get(name, "")
-                mark += f"<p>{escape(told)}</p>" if told else ""
+                instructions = own.instructions.get(name, "")
+                mark += f"<p>{escape(instructions)}</p>" if instructions else ""
                 labels = own.reports[name] if paper else own.choices
                 text = own.asked.get(name) or own.text
                 block = _choices("question", str(number), text, mark, _of_design(question, name), labels, f"q{place}")
@@ -155,9 +155,9 @@ def _design_words(design: dict[str, Any], own: QuestionTexts, name: str, words: 
     """What a design does to an answer, led by its odds."""
     if design["direct"]:
         return f'<p class="odds">{escape(words["direct"])}</p>'
-    told = f"<p>{escape(own.instructions[name])}</p>" if own.instructions.get(name) else ""
+    instructions = f"<p>{escape(own.instructions[name])}</p>" if own.instructions.get(name) else ""
     if design["law"] is None:
-        return f'<p class="odds">{escape(words["paper"])}</p>{told}'
+        return f'<p class="odds">{escape(words["paper"])}</p>{instructions}'
     law = [[int(count) for count in column] for column in design["law"]]
     truths = range(len(law))
     same = own.reports[name] == own.choices

@@ -286,8 +286,8 @@ def values_tell(counts: NDArray[np.int64]) -> bool:
         return False
     people, exceptions = int(sizes.sum()), int(wrong.sum())
     every = math.lgamma(people + 1) - sum(math.lgamma(int(size) + 1) for size in sizes)
-    told = (values + exceptions) * math.log(classes) + _log_choices(people, exceptions)
-    return bool(told - every < math.log(_CHANCE))
+    described = (values + exceptions) * math.log(classes) + _log_choices(people, exceptions)
+    return bool(described - every < math.log(_CHANCE))
 
 
 def _told_by_a_sum(blocks: list[NDArray[np.float64]], use: list[int]) -> list[int]:

@@ -72,9 +72,11 @@ def _prevalence(comparison: Comparison) -> str:
 def _regression(comparison: Comparison, formula: str, units: Sequence[Unit]) -> str:
     summary = comparison.askance
     naive = None if comparison.naive is None else in_units(comparison.naive, units)
-    shown, told = Comparison(in_units(summary, units), naive), ""
+    shown, compared = Comparison(in_units(summary, units), naive), ""
     if units:
-        told = table(*unit_rows(summary, units, odds=True), caption="In units that can be compared, as in the figure")
+        compared = table(
+            *unit_rows(summary, units, odds=True), caption="In units that can be compared, as in the figure"
+        )
     drawn = interval_figure(
         coefficient_plot(shown.askance, shown.naive, "change in log-odds, in units that can be compared"),
         shown,
@@ -83,7 +85,7 @@ def _regression(comparison: Comparison, formula: str, units: Sequence[Unit]) -> 
     )
     return (
         f"<h2>Who</h2><p>{escape(summary.title)}: <strong>{escape(formula)}</strong>. Coefficients are changes in "
-        f"log-odds for one unit of the covariate.</p>{drawn}{summary_table(summary, comparison.naive)}{told}"
+        f"log-odds for one unit of the covariate.</p>{drawn}{summary_table(summary, comparison.naive)}{compared}"
     )
 
 

@@ -48,11 +48,11 @@ def _regression(report: NumberReport) -> str:
     drawn = interval_figure(
         coefficient_plot(shown.askance, None, unit), shown, "Coefficients", coefficient_rows(summary)
     )
-    told = "" if shown is report.regression else table(*unit_rows(summary, _ranges(report), odds=False))
+    in_ranges = "" if shown is report.regression else table(*unit_rows(summary, _ranges(report), odds=False))
     over = "" if shown is report.regression else " In the figure: for the whole way between its public bounds."
     return (
         f"<h2>What explains it</h2><p>{title} Coefficients are changes in {escape(report.outcome)} for one unit of the "
-        f"column.{over}</p>{drawn}{summary_table(summary)}{told}"
+        f"column.{over}</p>{drawn}{summary_table(summary)}{in_ranges}"
     )
 
 

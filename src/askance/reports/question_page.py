@@ -67,8 +67,8 @@ def _read_out(comparison: Comparison, rows: Sequence[int], share: bool) -> str:
     for row in rows[:_MOST_READ_OUT]:
         estimate, error, _, _, low, high = comparison.askance.values[row].tolist()
         digits = 1 if share else decimals_for(error)
-        told = (percent(each) if share else number(each, digits) for each in (estimate, low, high))
-        shown.append("{} {} (from {} to {})".format(comparison.askance.names[row], *told))
+        texts = (percent(each) if share else number(each, digits) for each in (estimate, low, high))
+        shown.append("{} {} (from {} to {})".format(comparison.askance.names[row], *texts))
     return "; ".join(shown) + (f"; and {len(rows) - _MOST_READ_OUT} more" if len(rows) > _MOST_READ_OUT else "")
 
 

@@ -75,8 +75,8 @@ def simulate_study(study: Study, rows: int, rng: np.random.Generator, *, reports
     for question in study.questions:
         if question.design_column and question.design_column not in columns:
             columns[question.design_column] = rng.choice(np.array(list(question.designs)), rows)
-        answers, told = _answers(question, score, rng)
-        facts.append((f"truth of {question.name}", told))
+        answers, truth = _answers(question, score, rng)
+        facts.append((f"truth of {question.name}", truth))
         if reports:
             answers = _reported(question, answers, columns, rng)
         columns |= answers
@@ -134,13 +134,13 @@ def _scores(study: Study, people: dict[str, NDArray[Any]]) -> dict[str, Floats]:
 def _effects(study: Study, scores: dict[str, Floats]) -> str:
     if not scores:
         return "none: there are no covariates"
-    told = [
+    effects = [
         f"{name} {_EFFECT / _SPREAD:+.4g} in log-odds for one unit"
         if next(one for one in study.covariates if one.name == name).type == "number"
         else f"{name} from {-_EFFECT:g} to {_EFFECT:+g} in log-odds over its levels"
         for name in scores
     ]
-    return "; ".join(told)
+    return "; ".join(effects)
 
 
 def _answers(question: Question, score: Floats, rng: np.random.Generator) -> tuple[dict[str, Any], str]:
@@ -154,8 +154,8 @@ def _answers(question: Question, score: Floats, rng: np.random.Generator) -> tup
         weights[:, -1] += score
         chosen = (weights + rng.gumbel(size=weights.shape)).argmax(axis=1)
         shares = np.bincount(chosen, minlength=len(classes)) / rows
-        told = ", ".join(f"{label} {100 * share:.1f}%" for label, share in zip(classes, shares, strict=True))
-        return {question.name: np.array(classes)[chosen]}, told
+        truth = ", ".join(f"{label} {100 * share:.1f}%" for label, share in zip(classes, shares, strict=True))
+        return {question.name: np.array(classes)[chosen]}, truth
     if question.hides_features:
         return _attributes(question, rows, rng)
     channel: Any = question.channel

@@ -135,10 +135,10 @@ class SurveyEstimator(Estimator):
         how = "profile likelihood" if self.profiles_ else "estimate and standard error"
         if 0 < len(self.profiles_) < len(names):
             how = f"estimate and standard error; of {', '.join(self.profiles_)} by profile likelihood"
-        told = (*facts, *self._sample_facts(places), ("intervals by", how))
+        all_facts = (*facts, *self._sample_facts(places), ("intervals by", how))
         if np.isfinite(self.log_likelihood_):
-            told = (*told, ("log-likelihood", f"{self.log_likelihood_:.4f}"))
-        return Summary(title, names, values, level, told, self.notes_, self.privacy_statement_)
+            all_facts = (*all_facts, ("log-likelihood", f"{self.log_likelihood_:.4f}"))
+        return Summary(title, names, values, level, all_facts, self.notes_, self.privacy_statement_)
 
 
 def kept_profile(curve: Profile, shift: float = 0.0) -> dict[str, Any]:

@@ -177,10 +177,10 @@ def few_people(rows: int, parameters: int, weights: Floats | None = None) -> lis
     People with unequal weights count as so many of equal ones as would tell as much.
     """
     people = float(rows) if weights is None else float(weights.sum() ** 2 / (weights @ weights))
-    told = f"{rows:,} people" + (f" whose weights leave as much as {people:.1f}" if people < rows - _ROUNDING else "")
+    asked = f"{rows:,} people" + (f" whose weights leave as much as {people:.1f}" if people < rows - _ROUNDING else "")
     if people <= parameters:
         raise InvalidInput(
-            f"{told} for {parameters} parameters",
+            f"{asked} for {parameters} parameters",
             "more people than parameters",
             "Leave covariates out, ask more people, or look at the largest weights.",
         )
@@ -189,7 +189,7 @@ def few_people(rows: int, parameters: int, weights: Floats | None = None) -> lis
         return notes
     return [
         *notes,
-        f"{told} for {parameters} parameters are few: errors and intervals are those of large samples, and may be too "
+        f"{asked} for {parameters} parameters are few: errors and intervals are those of large samples, and may be too "
         "small.",
     ]
 

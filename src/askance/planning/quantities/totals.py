@@ -294,15 +294,15 @@ class ClassRatios(Quantity):
         fresh = rng.multinomial(self.new_rows, rng.dirichlet(np.ones(classes)))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            told: Any = counts / size
+            published: Any = counts / size
             if design is not None:
-                told = simulate_counts_release(
+                published = simulate_counts_release(
                     counts, design.epsilon, design.delta, rng=rng, classes=tuple(range(classes)), bags=names
                 )
             # Normal classes differ in nothing but their means, so that a linear kernel loses nothing; it is also the
             # estimator whose error the formula is of.
             model = RatioEstimator("mmd", kernel="linear", random_state=0)
-            model.fit(np.vstack([drawn(one) for one in counts]), np.repeat(names, size), told)
+            model.fit(np.vstack([drawn(one) for one in counts]), np.repeat(names, size), published)
             found = model.predict(drawn(fresh))
         error = np.array([np.abs(found - fresh / self.new_rows).sum()])
         return Estimate(error, np.full(1, np.nan), np.full(1, np.nan))
