@@ -113,6 +113,20 @@ def test_what_fits_is_read_once():
     assert len(concatenate([data(3, weighted=False), data(0, weighted=False)])) == 3
 
 
+def test_large_parts_are_kept_as_they_were_read():
+    large = Records(np.ones((3, 50_000)), np.zeros(3, dtype=int))
+    held = cached_in_memory(Parts([large, large]), 10**7)
+    assert [len(part.load()) for part in held.partitions()] == [3, 3]
+    assert all(np.shares_memory(part.load().features, large.features) for part in held.partitions())
+
+
+def test_of_many_columns_there_are_more_partitions():
+    wide = Records(np.zeros((100, 1 << 17)), np.zeros(100, dtype=int))
+    parts = ArraySource(wide).partitions()
+    assert len(parts) == 4
+    assert sum(len(part.load()) for part in parts) == 100
+
+
 def test_engines_by_name():
     assert engine_from("local") == LocalEngine()
     mine = LocalEngine(threads=1)

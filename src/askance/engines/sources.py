@@ -12,6 +12,10 @@ from askance.releases.partition import TablePartition
 from askance.statistics.base import Records
 
 PARTITION_ROWS = 1 << 16  # a few megabytes at tens of columns: enough work for a task, little memory for a thread
+# Of many columns fewer rows are as much work: one partition would leave cores to the threads of BLAS, which wait for
+# each other (785 columns, 50,000 rows, a loaded machine: 27 CPU seconds for a fit, 8 with one thread to a core).
+_PARTITION_BYTES = 1 << 25
+_LARGE_BYTES = 1 << 20  # parts as large as that are enough work each: put together, they would all be copied
 _PARTS_OF_A_SAMPLE = 16  # reading a partition has its price; so many, evenly spread, see what changes along a data set
 
 
@@ -71,7 +75,8 @@ class ArraySource:
         return len(self.data)
 
     def partitions(self) -> list[ArrayPartition]:
-        count = max(-(-self.num_rows // self.partition_rows), 1)
+        by_size = -(-self.data.nbytes // _PARTITION_BYTES)
+        count = max(-(-self.num_rows // self.partition_rows), min(by_size, self.num_rows), 1)
         ends = [self.num_rows * number // count for number in range(count + 1)]
         return [ArrayPartition(self.data, start, stop) for start, stop in pairwise(ends)]
 
@@ -118,6 +123,8 @@ def thinned(source: RecordSource, rows: int) -> Parts[ThinnedPartition]:
 
 def concatenate(parts: Sequence[Records]) -> Records:
     """Put batches one after the other."""
+    if len(parts) == 1:
+        return parts[0]
     weights = [part.weights for part in parts if part.weights is not None]
     return Records(
         np.concatenate([part.features for part in parts]),
@@ -135,7 +142,10 @@ def cached_in_memory(source: RecordSource, limit_bytes: int) -> RecordSource:
     records = first.load()
     if records.nbytes / len(records) * source.num_rows > limit_bytes:
         return source
-    return ArraySource(concatenate([records if part is first else part.load() for part in parts]))
+    held = [records if part is first else part.load() for part in parts]
+    if min(part.nbytes for part in held) >= _LARGE_BYTES:
+        return Parts(tuple(ArrayPartition(part, 0, len(part)) for part in held))
+    return ArraySource(concatenate(held))
 
 
 def even_groups(parts: Sequence[SourcePartition[Any]], most: int) -> list[list[SourcePartition[Any]]]:
