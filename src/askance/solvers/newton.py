@@ -33,6 +33,7 @@ class Solution:
     iterations: int
     converged: bool
     diverged: bool
+    measured: bool = False  # whether all that ``local`` has is that of theta itself, and not of a step before it
 
 
 CONVERGED = 1e-9  # remaining distance to the maximum, in standard errors

@@ -7,7 +7,7 @@ import numpy as np
 
 from askance.arrays import Floats
 from askance.statistics.base import Records, add_fields
-from askance.statistics.row_blocks import blocks
+from askance.statistics.row_blocks import small_blocks
 from askance.statistics.softmax_loops import differentiate
 from askance.statistics.softmax_score import Method
 
@@ -47,7 +47,7 @@ class SoftmaxSlope:
         offset = (self.theta[:, 0] if self.intercept else 0.0) - centre @ slopes
         table = np.array(self.table)  # a copy: for one that nobody may write to, the loop would be compiled once more
         objective, by_column, of_all = 0.0, np.zeros((free, len(slopes))), np.zeros(free)
-        for block in blocks(records):
+        for block in small_blocks(records):
             score = np.empty((len(block), free))
             curvature = np.empty((len(block), free * (free + 1) // 2))
             weights = np.empty(0) if block.weights is None else block.weights

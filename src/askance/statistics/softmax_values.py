@@ -99,7 +99,7 @@ class CubedReaches:
         with np.errstate(over="ignore", invalid="ignore"):
             across = self.steps.reshape(-1, self.steps.shape[2]).T.astype(np.float32, order="C")
             for block in blocks(records):
-                rows = with_intercept(block.features, self.intercept, self.centre).astype(np.float32)
+                rows = with_intercept(block.features, self.intercept, self.centre, np.float32)
                 moved = (rows @ across).reshape(len(block), *self.steps.shape[:2])
                 add_cubes(moved, np.empty(0) if block.weights is None else block.weights, values)
         return ObjectiveSums(len(records), values)

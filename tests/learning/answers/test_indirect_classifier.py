@@ -617,6 +617,19 @@ def test_many_columns_are_searched_by_slopes_and_end_where_newton_does(method, n
     np.testing.assert_allclose(np.sqrt(np.diag(by_slopes.covariance_))[kept], errors[kept], rtol=1e-6)
 
 
+def test_the_sandwich_of_many_columns_is_summed_where_it_is_asked_for():
+    rng = np.random.default_rng(14)
+    X, y = rng.normal(size=(3000, 257)), rng.integers(0, 2, 3000)
+    channel = ask.RandomizedResponse([0, 1], epsilon=3.0)
+    plain = ask.IndirectClassifier(channel).fit(X, y)
+    robust = ask.IndirectClassifier(channel, covariance="sandwich").fit(X, y)
+    assert plain.covariance_sandwich_ is None
+    assert plain.covariance_ is plain.covariance_information_
+    np.testing.assert_allclose(robust.covariance_information_, plain.covariance_, rtol=1e-6, atol=1e-12)
+    assert robust.covariance_ is robust.covariance_sandwich_
+    assert np.all(np.diag(robust.covariance_) > 0)
+
+
 def test_many_columns_without_a_finite_estimate_are_noticed():
     rng = np.random.default_rng(13)
     X = rng.normal(size=(700, 300))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from askance.arrays import Flags, Floats
 from askance.engines.base import Engine
@@ -75,21 +76,43 @@ class Geometry:
             back[0, 1:] = np.where(self.constant[1:], 0.0, -self.centre)
         return back
 
+    def uncentred(self, matrix: Floats) -> Floats:
+        """``uncentring`` times the rows of a matrix, for each class; without as many products as the whole has."""
+        moved: Floats = matrix.copy()
+        if self.intercept:
+            by_class = matrix.reshape(-1, len(self.second), matrix.shape[1])
+            moved.reshape(by_class.shape)[:, 0] += np.tensordot(self.uncentring[0, 1:], by_class[:, 1:], (0, 1))
+        return moved
+
     def root_mean_square_logit(self, theta: Floats) -> float:
         return float(np.sqrt(max(((theta @ self.second) * theta).sum(axis=1).max(), 0.0)))
 
     @cached_property
-    def _axes(self) -> tuple[Floats, Floats, Floats]:
-        """The columns' scale, and eigenvalues and vectors of their moments in it; empty columns have scale one."""
+    def _scaled(self) -> tuple[Floats, Floats]:
+        """The columns' scale, and their moments in it; empty columns have scale one."""
         scale = np.sqrt(np.diag(self.second))
         scale[scale == 0] = 1.0
-        values, vectors = np.linalg.eigh(self.second / np.outer(scale, scale))
-        return scale, values, vectors
+        return scale, self.second / np.outer(scale, scale)
+
+    @cached_property
+    def _axes(self) -> tuple[Floats, Floats]:
+        """Eigenvalues and vectors of the scaled moments."""
+        values, vectors = np.linalg.eigh(self._scaled[1])
+        return values, vectors
+
+    @cached_property
+    def _plain(self) -> bool:
+        """Whether nothing is collinear: far sooner told than by eigenvalues."""
+        return surely_above(COLLINEAR, self._scaled[1])
 
     @cached_property
     def whitening(self) -> tuple[Floats, Floats]:
         """W and V with W' E[z z'] W = I and V W' z = z, on the directions in which the features vary."""
-        scale, values, vectors = self._axes
+        scale, moments = self._scaled
+        if self._plain:
+            root = cholesky(moments, lower=True)
+            return solve_triangular(root, np.diag(1 / scale), lower=True).T, root * scale[:, None]
+        values, vectors = self._axes
         seen = values > COLLINEAR * values[-1]
         axes, spread = vectors[:, seen], np.sqrt(values[seen])
         return axes / spread / scale[:, None], axes * spread * scale[:, None]
@@ -97,7 +120,9 @@ class Geometry:
     @cached_property
     def undetermined(self) -> Flags:
         """Which columns of z have no estimate of their own: constant ones, and those of a collinearity."""
-        _, values, vectors = self._axes
+        if self._plain:
+            return self.constant
+        values, vectors = self._axes
         empty = np.diag(self.second) == 0
         unseen = values <= COLLINEAR * max(float(values[-1]), np.finfo(float).tiny)
         loading = np.where(empty, 0.0, np.abs(vectors[:, unseen]).max(axis=1, initial=0.0))
@@ -125,6 +150,16 @@ class Geometry:
             f"Left out, because the column is constant and says nothing of its own: {', '.join(left_out[:6])}. "
             "Its coefficient is 0, without a standard error."
         ]
+
+
+def surely_above(share: float, matrix: Floats) -> bool:
+    """Whether all eigenvalues are above a share of the largest: Cholesky's factors take a tenth of the time to tell."""
+    most = float(np.abs(matrix).sum(axis=0).max())  # no eigenvalue is larger
+    try:
+        cholesky(matrix - share * most * np.eye(len(matrix)))
+    except (LinAlgError, ValueError):
+        return False
+    return True
 
 
 def _constant(second: Floats, centre: Floats, intercept: bool) -> Flags:

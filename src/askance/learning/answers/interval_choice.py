@@ -40,10 +40,9 @@ def bent(task: SoftmaxTask, theta: Floats, sums: ScoreSums) -> Flags:
 
 def _to_the_ends(task: SoftmaxTask, information: Floats) -> Floats:
     """The step from the estimate to each parameter's upper end, with the others moved as they would be."""
-    back, covariance = task.back, inverse_information(information)
-    spread = covariance @ back.T
-    errors = np.sqrt(np.maximum(np.einsum("ij,ji->i", back, spread), np.finfo(float).tiny))
-    steps: Floats = (_END * spread / errors).T
+    spread = task.as_reported(inverse_information(information))
+    errors = np.sqrt(np.maximum(np.diag(task.as_reported(spread.T)), np.finfo(float).tiny))
+    steps: Floats = _END * spread / errors[:, None]
     return steps
 
 

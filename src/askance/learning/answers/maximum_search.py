@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky
 
 from askance.arrays import Floats
 from askance.engines.sources import RecordSource
 from askance.errors import Unidentifiable
+from askance.learning.answers.feature_geometry import surely_above
 from askance.learning.answers.slope_approach import End, SlopeApproach
 from askance.learning.answers.softmax_problem import SoftmaxTask
 from askance.solvers.newton import CLOSE_ENOUGH, Solution, maximise
@@ -89,6 +89,8 @@ class MaximumSearch:
         slopes = SlopeApproach(self.task, "marginal", sample, penalty)
         if slopes.pays:
             ends = slopes.from_starts(starts, roughly=True)
+            if ends[0].value is None and len(starts) > 1:
+                return [self.from_moments(self.task.source, penalty * (self.task.reports.rows / sample.num_rows))]
             return [max(ends, key=lambda end: -np.inf if end.value is None else end.value).theta]
         best, _ = self.best(sample, starts, penalty, _ROUGH)
         return [near if best.diverged and len(starts) > 1 else best.theta]
@@ -143,7 +145,7 @@ class MaximumSearch:
         slopes = SlopeApproach(self.task, "moments", source, penalty)
         if slopes.pays:
             end = slopes.from_start(self.task.zero(), roughly=True)
-            if end.value is not None:
+            if end is not None and end.value is not None:
                 return end.theta
         found = self.solve("moments", source, self.task.zero(), penalty, _ROUGH)
         if found.diverged:
@@ -169,7 +171,7 @@ class MaximumSearch:
             return ()
         white, unwhite = (np.kron(np.eye(task.free), part) for part in task.geometry.whitening)
         whitened = white.T @ local.information @ white
-        if _surely_above(_VANISHED, whitened):
+        if surely_above(_VANISHED, whitened):
             return ()
         curvature, directions = np.linalg.eigh(whitened)
         vanished = directions[:, curvature <= _VANISHED * curvature[-1]]
@@ -183,16 +185,6 @@ class MaximumSearch:
         along = along * np.sqrt(np.tile(np.diag(task.geometry.second), len(along) // task.width))
         names = task.problem.parameter_names
         return tuple(name for name, size in zip(names, along, strict=True) if size > _NAMED * along.max())
-
-
-def _surely_above(share: float, matrix: Floats) -> bool:
-    """Whether all eigenvalues are above a share of the largest: Cholesky's factors take a tenth of the time to tell."""
-    most = float(np.abs(matrix).sum(axis=0).max())  # no eigenvalue is larger
-    try:
-        cholesky(matrix - share * most * np.eye(len(matrix)))
-    except (LinAlgError, ValueError):
-        return False
-    return True
 
 
 def _not_below(value: float, reference: float) -> bool:

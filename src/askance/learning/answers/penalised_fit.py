@@ -63,7 +63,7 @@ class StandardisedFit:
     @cached_property
     def reported(self) -> Floats:
         """The matrix that turns standardised parameters into those of (1, x), as they are reported."""
-        reported: Floats = self.task.back @ self.embedding
+        reported: Floats = self.task.as_reported(self.embedding)
         return reported
 
     @cached_property
@@ -161,6 +161,8 @@ class StandardisedFit:
 
     def penalty_information(self, kind: PenaltyKind, theta: Floats) -> Floats:
         """The curvature that penalties add to that of the weighted objective, at parameters of z."""
+        if kind in ("none", "ridge"):
+            return self.task.asked_penalty()
         part = self.penalty(kind)(self.standardised(theta)).information / self.task.effective_unit
         back = np.linalg.pinv(self.embedding)
         curvature: Floats = self.task.asked_penalty() + back.T @ part @ back

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from askance.arrays import Floats
+from askance.arrays import Flags, Floats, Integers
 from askance.channels.alphabet import listed
 from askance.engines.base import Engine
 from askance.engines.sources import RecordSource
@@ -56,7 +56,7 @@ class SoftmaxFit:
 
     theta: Floats
     information_covariance: Floats | None
-    sandwich_covariance: Floats
+    sandwich_covariance: Floats | None
     log_likelihood: float | None
     penalty: PenaltyKind
     ridge: float
@@ -269,15 +269,15 @@ class _Fitting:
             better, profiles = profiler.profiles(first, which)
             if better is not first:
                 solution = self._of_z(better)
-                sums = task.sums(solution.theta, with_outer=True)
+                sums = task.sums(solution.theta, with_outer=task.with_outer)
         return replace(self._measured(solution, sums, penalty), intervals=kinds, profiles=tuple(profiles))
 
     def _sums(self, solution: Solution) -> ScoreSums:
         """Score and information at a solution, unless its search has summed them all up already."""
         task, local = self.task, solution.local
         weight = float(task.reports.weight.sum())
-        if local.outer is None or task.problem.ridge:
-            return task.sums(solution.theta, with_outer=True)
+        if not solution.measured or task.problem.ridge:
+            return task.sums(solution.theta, with_outer=task.with_outer)
         records = weight / task.reports.rows
         value, gradient, information = local.value * records, local.gradient * records, local.information * records
         return ScoreSums(task.reports.rows, weight, value, gradient, information, local.outer)
@@ -287,22 +287,23 @@ class _Fitting:
         marginal = task.problem.method == "marginal"
         curvature = sums.information + self.standard.penalty_information(penalty, solution.theta)
         bread = inverse_information(curvature * np.outer(task.used, task.used))
-        meat, spread = task.meat(solution.theta, sums)
-        back = task.back
-        information, sandwich = (back @ each @ back.T for each in (bread, bread @ meat @ bread))
+        combined = task.as_reported(bread)
+        information = task.as_reported(combined.T)
+        meat, spread = task.meat(solution.theta, sums) if task.with_outer else (None, None)
+        sandwich = None if meat is None else combined @ meat @ combined.T
         if self.standard.spread is not None:
             sandwich = self.standard.reported @ self.standard.spread @ self.standard.reported.T
         undetermined = task.unknown_among(geometry.constant if task.problem.ridge else geometry.undetermined)
-        for covariance in (information, sandwich):
-            covariance[undetermined], covariance[:, undetermined] = np.nan, np.nan
+        _leave_out(undetermined, information)
+        _leave_out(undetermined, sandwich)
         # As if the same number of people had been drawn one by one, all with the same weight.
         simple = np.diag(information) * (task.reports.weight.sum() / task.reports.rows)
-        effects = np.diag(sandwich) / simple if task.sample or task.replicates else np.empty(0)
-        frozen = np.flatnonzero(effects < FROZEN)
-        sandwich[frozen], sandwich[:, frozen] = np.nan, np.nan
+        drawn = sandwich if task.sample or task.replicates else None
+        effects = np.empty(0) if drawn is None else np.diag(drawn) / simple
+        _leave_out(np.flatnonzero(effects < FROZEN), sandwich)
         solution.theta[:, geometry.constant] = 0.0  # a solver leaves rounding there
         return SoftmaxFit(
-            theta=(back @ solution.theta.ravel()).reshape(-1, task.width),
+            theta=task.as_reported(solution.theta.reshape(-1, 1)).reshape(-1, task.width),
             information_covariance=information if marginal else None,
             sandwich_covariance=sandwich,
             log_likelihood=sums.objective if marginal else None,
@@ -311,7 +312,7 @@ class _Fitting:
             reports=task.reports,
             iterations=solution.iterations,
             converged=solution.converged,
-            degrees=self._degrees(spread, back @ bread),
+            degrees=self._degrees(spread, combined),
             design_effects=tuple(effects.tolist()),
         )
 
@@ -319,3 +320,9 @@ class _Fitting:
         if self.task.replicates is not None:
             return (self.task.replicates.degrees,) * len(combinations)
         return tuple(spread.degrees(combinations).tolist()) if spread is not None else ()
+
+
+def _leave_out(which: Flags | Integers, covariance: Floats | None) -> None:
+    """Say of some parameters that nothing is known of their spread."""
+    if covariance is not None:
+        covariance[which], covariance[:, which] = np.nan, np.nan

@@ -23,7 +23,7 @@ from askance.statistics.device_noise import DeviceNoise
 from askance.statistics.frequencies import ReportCounts
 from askance.statistics.grouped_scores import GroupedScores
 from askance.statistics.joint_score import JointScore
-from askance.statistics.softmax_score import Method, ScoreSums, SoftmaxScore
+from askance.statistics.softmax_score import NARROW, Method, ScoreSums, SoftmaxScore
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,11 +96,9 @@ class SoftmaxTask:
         return len(self.problem.feature_names) + self.problem.intercept
 
     @property
-    def back(self) -> Floats:
-        """The matrix that turns parameters of z into those of (1, x), as they are reported; both flattened."""
-        truths = self.problem.truths
-        basis = np.eye(self.free) if truths is None else truths.basis
-        return np.asarray(np.kron(basis, self.geometry.uncentring), dtype=float)
+    def with_outer(self) -> bool:
+        """Whether the scores' own products are summed: of many columns they cost as much as the rest of the fit."""
+        return self.problem.robust or self.width <= NARROW
 
     @property
     def possible(self) -> Floats:
@@ -115,6 +113,10 @@ class SoftmaxTask:
         """Directions of the parameters that are fitted, as they are of those that are reported; flattened, columns."""
         truths = self.problem.truths
         return directions if truths is None else np.asarray(np.kron(truths.basis, np.eye(self.width)) @ directions)
+
+    def as_reported(self, matrix: Floats) -> Floats:
+        """Rows of a matrix, one to a parameter of z, as they are of the parameters of (1, x) that are reported."""
+        return self.geometry.uncentred(self.reported_along(matrix))
 
     def root_mean_square_logit(self, theta: Floats) -> float:
         """How far parameters lead: the largest of the truths'."""
