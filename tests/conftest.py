@@ -25,6 +25,14 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 SLOWEST = ("spark", "tagger", "dask", "browser", "docs", "site", "planted_defects", "audit", "quantities", "papers")
 
 
+@pytest.fixture(autouse=True)
+def no_figure_stays_open():
+    """Close what ``plot()`` opened: pyplot warns of more than twenty figures."""
+    yield
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     """Give all tests of a file to one worker, unless a group of them is marked.

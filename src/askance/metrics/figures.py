@@ -4,17 +4,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from askance.reports.new_axes import new_axes
+
 if TYPE_CHECKING:
     from askance.metrics.decisions import ConfusionMatrix
     from askance.metrics.probabilities import Calibration
     from askance.metrics.ranking import RocCurve
 
+_SIZE = (5.2, 4.2)  # inches: what is square is nearly so with its labels
 _TWO_SIDED = 1.96  # standard errors to either side in a 95% interval
 
 
 def draw_roc(curve: "RocCurve", ax: Any = None) -> Any:
     """Draw shares of either class at or above each threshold."""
-    ax = _axes(ax)
+    ax = new_axes(_SIZE, ax)
     ax.plot([0, 1], [0, 1], color="0.7", linewidth=1, linestyle="--")
     ax.plot(curve.false_positive, curve.true_positive, color="tab:blue", label=f"area {curve.area}")
     ax.set(xlabel="share of the others (estimated)", ylabel="share of the class (estimated)", aspect="equal")
@@ -24,7 +27,7 @@ def draw_roc(curve: "RocCurve", ax: Any = None) -> Any:
 
 def draw_calibration(found: "Calibration", ax: Any = None) -> Any:
     """Draw estimated shares with intervals against predicted probabilities."""
-    ax = _axes(ax)
+    ax = new_axes(_SIZE, ax)
     ax.plot([0, 1], [0, 1], color="0.7", linewidth=1, linestyle="--")
     ax.errorbar(found.predicted, found.observed, _TWO_SIDED * found.std_errors, fmt="o", capsize=3, color="tab:blue")
     ax.set(xlabel="predicted probability", ylabel="true share (estimated, 95% intervals)")
@@ -33,7 +36,7 @@ def draw_calibration(found: "Calibration", ax: Any = None) -> Any:
 
 def draw_confusion(found: "ConfusionMatrix", ax: Any = None) -> Any:
     """Draw a table of shares by true and predicted class."""
-    ax = _axes(ax)
+    ax = new_axes(_SIZE, ax)
     ax.imshow(found.shares, cmap="Blues", vmin=0, vmax=max(float(found.shares.max()), 0))
     dark = float(found.shares.max()) / 2
     for (true, said), share in np.ndenumerate(found.shares):
@@ -44,9 +47,3 @@ def draw_confusion(found: "ConfusionMatrix", ax: Any = None) -> Any:
     ax.set_yticks(range(len(names)), names)
     ax.set(xlabel="predicted", ylabel="truth (estimated shares of all rows, 95%)")
     return ax
-
-
-def _axes(ax: Any) -> Any:
-    import matplotlib.pyplot as plt
-
-    return plt.subplots()[1] if ax is None else ax

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from askance.planning.bag_advice import BagAdvice
 from askance.reports.colours import BLUE, GREEN, GREY, INK, MIST, ORANGE, PURPLE
+from askance.reports.new_axes import new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,9 +30,7 @@ def plot_bag_advice(advice: BagAdvice, axes: "Axes | None" = None) -> Any:
     >>> plot_bag_advice(advise_bags({"no": 900, "yes": 600}, epsilon=2)).get_ylabel()
     'expected L1 error of the ratios of a new group'
     """
-    from matplotlib.figure import Figure
-
-    drawn: Any = Figure(figsize=(6.4, 4.4), layout="constrained").subplots() if axes is None else axes
+    drawn = new_axes((6.4, 4.4), axes)
     dealt = sorted((each for each in advice.alternatives if each.membership != "public"), key=lambda each: each.skew)
     numbers = sorted({each.bags for each in dealt})
     for number, colour in zip(numbers, _COLOURS, strict=False):

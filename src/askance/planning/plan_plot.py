@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from askance.reports.new_axes import new_axes
+
 if TYPE_CHECKING:
     from askance.planning.study_plan import Plan
 
@@ -13,10 +15,7 @@ _AROUND = 8.0  # times fewer and more respondents than are planned
 
 def plot_plan(plan: "Plan", ax: Any = None) -> Any:
     """Draw the widest margin of every design against the number of respondents, and mark what is planned."""
-    if ax is None:
-        from matplotlib.figure import Figure
-
-        ax = Figure(figsize=(7, 4.2), layout="constrained").subplots()
+    ax = new_axes((7, 4.2), ax)
     fewest = max(2, int(min(design.n for design in plan.designs) / _AROUND))
     most = max(design.n for design in plan.designs) * _AROUND
     respondents = [int(n) for n in np.unique(np.geomspace(fewest, most, _POINTS).astype(int))]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from askance.errors import InvalidInput
 from askance.reports.colours import BLUE, GREEN, INK, MIST, ORANGE, PURPLE, SKY, VERMILION
 from askance.reports.estimator_report import ReportFigure
+from askance.reports.new_axes import new_axes
 
 if TYPE_CHECKING:
     from askance.learning.counting.count_tagger import CountTagger
@@ -63,13 +64,11 @@ def plot_confusion(
     -------
     matplotlib axes
     """
-    from matplotlib.figure import Figure
-
     names = sorted({*tagger.classes_.tolist(), *(tag for its in tags for tag in its)})
     table, shown = _worst(confusion_table(tags, tagger.predict(sentences), names), names, most)
     shares = table / np.maximum(table.sum(axis=1, keepdims=True), 1)
     size = 2.4 + 0.34 * len(shown)
-    drawn = Figure(figsize=(size, size), layout="constrained", dpi=160).subplots() if axes is None else axes
+    drawn = new_axes((size, size), axes, dpi=160)
     drawn.imshow(np.sqrt(shares), cmap="Blues", vmin=0, vmax=1)  # roots: mistakes are rare, and are what one looks for
     for row, column in zip(*np.nonzero(shares >= 0.005), strict=True):
         share = shares[row, column]
@@ -114,12 +113,11 @@ def plot_accuracy(
     >>> plot_accuracy({"marginal": history}, by="seconds").get_xlabel()
     'CPU seconds'
     """
-    from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
     if by not in ("passes", "seconds"):
         raise InvalidInput(f"by={by!r}", "passes or seconds")
-    drawn = Figure(figsize=(4.8, 3.6), layout="constrained", dpi=160).subplots() if axes is None else axes
+    drawn = new_axes((4.8, 3.6), axes, dpi=160)
     for place, (name, fit) in enumerate(histories.items()):
         records = getattr(fit, "history_", fit)
         if not records or any("accuracy" not in record for record in records):

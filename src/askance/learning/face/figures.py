@@ -8,6 +8,7 @@ import numpy as np
 
 from askance.reports.estimator_report import ReportFigure
 from askance.reports.figures import coefficient_rows, draw_intervals, draw_shares, interval_height, share_rows
+from askance.reports.new_axes import new_axes
 from askance.reports.summary import Summary
 
 _MOST_DESCRIBED = 8  # estimates that are read out: as many as a listener follows; the table has all of them
@@ -39,9 +40,6 @@ def drawn(figure: ReportFigure, ax: Any = None) -> Any:
     """Draw a figure on matplotlib axes, made anew if none are given, and return them."""
     if isinstance(figure.drawing, str):
         raise TypeError("a figure that is ready-made has no axes")
-    if ax is None:
-        from matplotlib.figure import Figure
-
-        ax = Figure(figsize=figure.size, layout="constrained").subplots()
+    ax = new_axes(figure.size, ax)
     figure.drawing(ax)
     return ax

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from askance.learning.totals.losses import Loss, factorise
 from askance.reports.colours import BLUE, INK, MIST, VERMILION
+from askance.reports.new_axes import new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,9 +39,7 @@ def plot_factorisation(
     >>> plot_factorisation(Logistic()).get_xlabel()
     'margin z'
     """
-    from matplotlib.figure import Figure
-
-    drawn: Any = Figure(figsize=(4.4, 3.6), layout="constrained").subplots() if axes is None else axes
+    drawn = new_axes((4.4, 3.6), axes)
     z = np.linspace(-reach, reach, 301)
     parts = factorise(loss, z)
     drawn.axhline(0, color=_GRID, lw=0.8, zorder=0)
