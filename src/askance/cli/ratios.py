@@ -68,7 +68,7 @@ def ratios(
     release. The mix of a new group may be any; how the rows of a class look must be as in the bags, and a group that
     is no mixture of the classes is pointed out.
     """
-    from askance.cli.output import print_json, show_lines, spinner, tell_end
+    from askance.cli.output import print_json, progress_bar, show_lines, spinner, tell_end
     from askance.errors import InvalidInput
     from askance.files.kinds import MODEL, PICTURES, PNG, RATIOS
     from askance.files.targets import write_text
@@ -98,8 +98,8 @@ def ratios(
                     bags, proportions, bag, names, method=method, target=target, level=level, seed=seed
                 )
         used = contextlib.nullcontext() if model is None else used_model(model)
-        with used, spinner("step 2 of 2: estimating the shares of the new groups", quiet=quiet):
-            table = estimate_ratios(fitted, new, group, level)
+        with used, progress_bar("step 2 of 2: estimating the shares of the new groups", quiet=quiet) as progress:
+            table = estimate_ratios(fitted, new, group, level, progress)
             diagnosis = str(fitted.diagnose())
     if out is not None:
         write_text(out, table.to_csv(), RATIOS)

@@ -1,6 +1,6 @@
 """The class ratios of new groups, learned from groups of which only the proportions are known."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from askance.errors import InvalidInput
 from askance.files.location import StrPath
@@ -56,7 +56,13 @@ def load_ratios(path: StrPath, target: str | None = None) -> RatioEstimator:
     return loaded if target is None else loaded.set_params(target=target)
 
 
-def estimate_ratios(model: RatioEstimator, new: StrPath, group: str | None, level: float) -> RatioTable:
+def estimate_ratios(
+    model: RatioEstimator,
+    new: StrPath,
+    group: str | None,
+    level: float,
+    progress: Callable[[int, int], None] | None = None,
+) -> RatioTable:
     """Estimate the class ratios of the groups of a file.
 
     Parameters
@@ -68,9 +74,11 @@ def estimate_ratios(model: RatioEstimator, new: StrPath, group: str | None, leve
         The column that names the groups; all rows are one group if not given.
     level : float
         Confidence level.
+    progress : function of two numbers, optional
+        Told how many groups are done, and of how many.
     """
     import pandas as pd
 
     names = getattr(model, "feature_names_in_", None)
     rows = GroupedRows.read(new, group, None if names is None else [*map(str, names)])
-    return RatioTable.of(model, pd.DataFrame(rows.values, columns=list(rows.columns)), rows.groups, level)
+    return RatioTable.of(model, pd.DataFrame(rows.values, columns=list(rows.columns)), rows.groups, level, progress)

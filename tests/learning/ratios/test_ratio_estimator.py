@@ -228,6 +228,13 @@ def test_noisy_proportions_are_no_truth_to_score_against(fitted, of):
         fitted.score(X, bags, release, of=of)
 
 
+def test_progress_is_told_after_every_group(fitted):
+    rng, told = np.random.default_rng(3), []
+    X, groups = np.concatenate([rows(30, 30, rng) for _ in range(3)]), np.repeat(["a", "b", "c"], 60)
+    fitted.estimate_groups(X, groups, progress=lambda done, total: told.append((done, total)))
+    assert told == [(1, 3), (2, 3), (3, 3)]
+
+
 def test_without_a_group_the_summary_is_of_the_fit(fitted):
     summary = fitted.summary()
     assert summary.names == ()

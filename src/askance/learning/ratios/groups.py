@@ -1,5 +1,6 @@
 """Rows of several groups, and tables by group and class."""
 
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,6 +9,8 @@ from askance.arrays import Floats
 from askance.errors import InvalidInput
 from askance.learning.bags.bags import bag_codes
 from askance.learning.ratios.ratio_model import RatioEstimate
+
+Progress = Callable[[int, int], None]  # is told how many groups are done, and of how many
 
 
 class Group(NamedTuple):
@@ -39,6 +42,14 @@ def split_groups(rows: Floats, groups: Any) -> list[Group]:
             which = "a group" if group.name is None else f"the group {group.name!r}"
             raise InvalidInput(f"{which} of {len(group.rows)} row", "at least 2 rows in a group")
     return found
+
+
+def one_by_one(groups: list[Group], progress: Progress | None) -> Iterator[Group]:
+    """Yield the groups, and tell how many of them are done."""
+    for done, group in enumerate(groups, 1):
+        yield group
+        if progress is not None:
+            progress(done, len(groups))
 
 
 def ratio_frame(groups: list[Group], classes: list[Any], ratios: Floats) -> Any:

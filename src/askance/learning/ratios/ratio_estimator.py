@@ -2,6 +2,7 @@
 
 import math
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +21,7 @@ from askance.learning.face.random_state import random_generator
 from askance.learning.face.scoring import Of, asks_for_truth, refuse_score_of_reports
 from askance.learning.ratios.bag_doubt import BagDoubt
 from askance.learning.ratios.diagnosis import RatioDiagnosis, diagnose, warn_of_shifts
-from askance.learning.ratios.groups import Group, GroupEstimate, interval_frame, ratio_frame, split_groups
+from askance.learning.ratios.groups import Group, GroupEstimate, interval_frame, one_by_one, ratio_frame, split_groups
 from askance.learning.ratios.intervals import bounded_interval
 from askance.learning.ratios.mmd import MmdRatios
 from askance.learning.ratios.parameters import check_parameters, checked_level, checked_size
@@ -243,15 +244,18 @@ class RatioEstimator(BagEstimator):
         ends = np.array([group.interval for group in found])
         return ends[0] if groups is None else ends
 
-    def estimate_groups(self, X: Any, groups: Any = None, level: float | None = None) -> list[GroupEstimate]:
+    def estimate_groups(
+        self, X: Any, groups: Any = None, level: float | None = None, progress: Callable[[int, int], None] | None = None
+    ) -> list[GroupEstimate]:
         """Return all that is said of each group: name, ratios with covariance and test of a shift, and intervals.
 
-        Groups are in the order of their sorted names; a shift is warned of.
+        Groups are in the order of their sorted names; a shift is warned of. ``progress`` is told how many are
+        done, and of how many.
         """
         check_is_fitted(self, "model_")
         level = checked_level(self.level if level is None else level)
         several = self._groups(X, groups)
-        found = [self._estimate(group.rows) for group in several]
+        found = [self._estimate(group.rows) for group in one_by_one(several, progress)]
         ends = self._intervals(found, level)
         estimates = [GroupEstimate(group.name, *each) for group, *each in zip(several, found, ends, strict=True)]
         warn_of_shifts(estimates)

@@ -15,6 +15,7 @@ from askance.arrays import Floats
 from askance.files.kinds import PICTURES, PNG
 from askance.files.targets import written_whole
 from askance.learning.ratios.diagnosis import SHIFTED
+from askance.learning.ratios.groups import Progress
 from askance.printing import one_line
 from askance.reports.number_format import number, p_value
 
@@ -51,10 +52,15 @@ class RatioTable:
 
     @classmethod
     def of(
-        cls, model: "RatioEstimator", X: Any, groups: Sequence[str] | NDArray[Any] | None, level: float
+        cls,
+        model: "RatioEstimator",
+        X: Any,
+        groups: Sequence[str] | NDArray[Any] | None,
+        level: float,
+        progress: Progress | None = None,
     ) -> "RatioTable":
         """Estimate the ratios of every group of the frame X."""
-        found = model.estimate_groups(X, np.full(len(X), "all rows") if groups is None else groups, level)
+        found = model.estimate_groups(X, np.full(len(X), "all rows") if groups is None else groups, level, progress)
         if any(len(group.estimate.ratios) != len(model.classes_) for group in found):
             raise ValueError(f"ratios of another number of classes than {len(model.classes_)}")  # a damaged model
         return cls(
