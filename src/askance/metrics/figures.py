@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from askance.reports.new_axes import new_axes
+from askance.reports.axes import new_axes
 
 if TYPE_CHECKING:
     from askance.metrics.decisions import ConfusionMatrix

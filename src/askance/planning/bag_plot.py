@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 from askance.planning.bag_advice import BagAdvice
+from askance.reports.axes import new_axes
 from askance.reports.colours import BLUE, GREEN, GREY, INK, MIST, ORANGE, PURPLE
-from askance.reports.new_axes import new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

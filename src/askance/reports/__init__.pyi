@@ -1,3 +1,4 @@
+from askance.reports.axes import new_axes as new_axes
 from askance.reports.colours import BLUE as BLUE
 from askance.reports.colours import GREEN as GREEN
 from askance.reports.colours import GREY as GREY
@@ -23,7 +24,6 @@ from askance.reports.figures import interval_height as interval_height
 from askance.reports.figures import share_rows as share_rows
 from askance.reports.html import write_report as write_report
 from askance.reports.hypothesis_test import HypothesisTest as HypothesisTest
-from askance.reports.new_axes import new_axes as new_axes
 from askance.reports.number_format import number as number
 from askance.reports.number_format import p_value as p_value
 from askance.reports.number_report import NumberFacts as NumberFacts

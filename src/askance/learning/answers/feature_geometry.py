@@ -11,6 +11,7 @@ from askance.arrays import Flags, Floats
 from askance.engines.base import Engine
 from askance.engines.sources import RecordSource
 from askance.statistics.features import FeatureMoments, FeatureTotals
+from askance.statistics.softmax_score import NARROW
 
 # Relative eigenvalue of a scaled moment matrix below which columns repeat each other: rounding leaves about 1e-15 times
 # their number, and what is as nearly collinear as that cannot be told apart by a Newton step.
@@ -102,8 +103,8 @@ class Geometry:
 
     @cached_property
     def _plain(self) -> bool:
-        """Whether nothing is collinear: far sooner told than by eigenvalues."""
-        return surely_above(COLLINEAR, self._scaled[1])
+        """Whether nothing is collinear: of many columns far sooner told than by eigenvalues."""
+        return len(self.second) > NARROW and surely_above(COLLINEAR, self._scaled[1])
 
     @cached_property
     def whitening(self) -> tuple[Floats, Floats]:

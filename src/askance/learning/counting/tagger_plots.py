@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askance.errors import InvalidInput
+from askance.reports.axes import new_axes
 from askance.reports.colours import BLUE, GREEN, INK, MIST, ORANGE, PURPLE, SKY, VERMILION
 from askance.reports.estimator_report import ReportFigure
-from askance.reports.new_axes import new_axes
 
 if TYPE_CHECKING:
     from askance.learning.counting.count_tagger import CountTagger

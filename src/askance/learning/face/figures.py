@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from askance.reports.axes import new_axes
 from askance.reports.estimator_report import ReportFigure
 from askance.reports.figures import coefficient_rows, draw_intervals, draw_shares, interval_height, share_rows
-from askance.reports.new_axes import new_axes
 from askance.reports.summary import Summary
 
 _MOST_DESCRIBED = 8  # estimates that are read out: as many as a listener follows; the table has all of them

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askance.learning.totals.losses import Loss, factorise
+from askance.reports.axes import new_axes
 from askance.reports.colours import BLUE, INK, MIST, VERMILION
-from askance.reports.new_axes import new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
