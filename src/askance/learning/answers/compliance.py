@@ -2,22 +2,30 @@
 
 Whatever the truth is, a report's share lies between its smallest and its largest probability over the classes. Where it
 is seen outside, a binomial tail at the nearest of the two says how unlikely that is: exact, and never smaller than the
-true chance. Weighted reports count as their effective number.
+true chance. Weighted reports count as their effective number. Shares of raw answers are often possible; that these
+follow the features more closely than any hidden answer can is asked by :mod:`askance.learning.face.feature_compliance`.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from askance.arrays import Floats
+from askance.engines.base import Engine
+from askance.engines.local.engine import LocalEngine
+from askance.engines.sources import RecordSource, concatenate, thinned
 from askance.errors import Unidentifiable
 from askance.learning.answers.report_law import ReportLaw
+from askance.learning.face.feature_compliance import Design, FeatureEvidence, feature_evidence, records_wanted
 from askance.reports.summary import Summary
 from askance.statistics.frequencies import ReportCounts
 
 IMPOSSIBLE = 0.01  # below it the design is said not to have been followed: once in a hundred honest studies
 _REMEDY = "Trust no estimate below: check the probabilities, and whether the instructions were followed."
+_NEVER = 0.001  # the same given the features: what is asked besides must not add to the false alarms
+_LONGEST = 690.0  # of logarithms: smaller chances are no doubles
 _CERTAIN = 0.005  # a share of people below it is not worth a sentence
 
 
@@ -63,6 +71,25 @@ class DesignTest:
         alert = " ".join([worst.alert(p_value), *_unbiased(channel, counts), _REMEDY])
         return cls(p_value, f"the reports can NOT have come from it (exact p = {p_value:.1g})", alert)
 
+    def given_features(self, channel: ReportLaw, found: FeatureEvidence) -> "DesignTest":
+        """Add what the features say; a finding of the shares stays the one that is told."""
+        if self.alert or found.log_evidence < -math.log(_NEVER) or found.excess is None:
+            return self
+        code, rows, share, bound = found.excess
+        name, design, codes = next(block for block in designs_of(channel) if block[2].start <= code < block[2].stop)
+        label = getattr(design, "report_labels", range(len(design.matrix)))[code - codes.start]
+        word, verb = ("at most", "can") if share > bound else ("at least", "must")
+        where = f" under {name!r}" if name else ""
+        chance = math.exp(-min(found.log_evidence, _LONGEST))
+        alert = (
+            f"The reports follow the features more closely than the design lets any answer do (p below {chance:.1g}): "
+            f"of {rows:,} rows whose features point there, {share:.1%} of reports{where} are {label!r}, where {word} "
+            f"{bound:.1%} {verb} be, whatever the truth is. Are they answers that nobody hid, or was the channel "
+            "another one? Trust no estimate below: check where the reports come from, and the probabilities."
+        )
+        sentence = f"the reports can NOT have come from it, given the features (p below {chance:.1g})"
+        return DesignTest(chance, sentence, alert)
+
     def to_dict(self) -> dict[str, Any]:
         """Return what a saved model keeps."""
         return vars(self).copy()
@@ -80,6 +107,16 @@ def design_lines(summary: Summary, test: DesignTest) -> dict[str, Any]:
     """Return the facts and alerts of a summary with what the test of the design found."""
     facts = (*summary.facts, ("fit of the design", test.sentence))
     return {"facts": facts, "alerts": (*summary.alerts, *([test.alert] if test.alert else []))}
+
+
+def evidence_of_features(channel: ReportLaw, source: RecordSource, columns: int, engine: Engine) -> FeatureEvidence:
+    """Ask records whether their features contradict the channel; those of a cluster are not brought here."""
+    rows, designs = records_wanted(columns, *channel.matrix.shape), designs_of(channel)
+    assumed = any(getattr(design, "is_assumed", False) for _, design, _ in designs)
+    if not rows or assumed or not isinstance(engine, LocalEngine):
+        return FeatureEvidence(0.0)
+    records = concatenate([part.load() for part in thinned(source, rows).parts])
+    return feature_evidence(records, [Design(design.matrix, codes) for _, design, codes in designs])
 
 
 def _unbiased(channel: ReportLaw, counts: ReportCounts) -> list[str]:

@@ -23,7 +23,7 @@ from askance.learning.answers.replicate_weights import (
     replicated_arrays,
     replicated_release,
 )
-from askance.learning.answers.softmax_fit import SoftmaxFit, fit_softmax
+from askance.learning.answers.softmax_fit import fit_softmax
 from askance.learning.answers.softmax_problem import SoftmaxProblem
 from askance.learning.answers.unknown_estimators import (
     channel_at_estimate,
@@ -279,19 +279,17 @@ class IndirectClassifier(ReleaseRegression, LikelihoodResults, LinearClassifier)
             self.intervals,
             robust,
         )
-        self._keep(fit_softmax(problem, source, engine, sample, replicates), problem, channel)
+        fit = fit_softmax(problem, source, engine, sample, replicates)
+        self.channel_, self.guarantee_ = channel, channel.guarantee
+        self.classes_ = class_array(channel.classes)
+        self._keep_rows(fit.theta if len(fit.theta) == 1 else symmetric(fit.theta), problem.intercept)
+        keep_fit(self, fit, problem, source, engine)
         if drawn is not None:
             self.covariance_kind_ = "replicate weights"
             self.sample_ = drawn.describe()
         if sample is not None:
             self.covariance_kind_ = "cluster (CR2)" if sample.clustered else "stratified"
         return self
-
-    def _keep(self, fit: SoftmaxFit, problem: SoftmaxProblem, channel: LabelChannel) -> None:
-        self.channel_, self.guarantee_ = channel, channel.guarantee
-        self.classes_ = class_array(channel.classes)
-        self._keep_rows(fit.theta if len(fit.theta) == 1 else symmetric(fit.theta), problem.intercept)
-        keep_fit(self, fit, problem)
 
     def _fit_base(self, X: Any, y: Any, sample_weight: Any, design: Any) -> Self:
         validate_data(self, X, skip_check_array=True)

@@ -1,11 +1,15 @@
 """What a fitted model keeps of a softmax fit, and the table that people read of it: the same for all its faces."""
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from askance.learning.answers.compliance import NOT_TESTED, DesignTest, design_lines
+from askance.engines.base import Engine
+from askance.engines.sources import RecordSource
+from askance.errors import AskanceWarning
+from askance.learning.answers.compliance import NOT_TESTED, DesignTest, design_lines, evidence_of_features
 from askance.learning.answers.softmax_fit import SoftmaxFit
 from askance.learning.answers.softmax_problem import SoftmaxProblem
 from askance.learning.face.interval_table import interval_fact, sample_facts, with_intervals
@@ -15,8 +19,8 @@ _WORDS = {"ridge": "a ridge", "shrunk": "a ridge towards the base rate", "log-f"
 _ONE_BY_ONE = DesignTest(float("nan"), "not tested: reports are looked at one by one")
 
 
-def keep_fit(model: Any, fit: SoftmaxFit, problem: SoftmaxProblem) -> None:
-    """Give a model the results of a fit."""
+def keep_fit(model: Any, fit: SoftmaxFit, problem: SoftmaxProblem, source: RecordSource, engine: Engine) -> None:
+    """Give a model the results of a fit of records, and say aloud if the reports contradict the channel."""
     model.parameters_, model.parameter_names_ = fit.theta.ravel(), problem.parameter_names
     model.covariance_sandwich_ = fit.sandwich_covariance
     model.covariance_information_ = fit.information_covariance
@@ -27,17 +31,21 @@ def keep_fit(model: Any, fit: SoftmaxFit, problem: SoftmaxProblem) -> None:
     model.degrees_, model.design_effects_, model.sample_ = fit.degrees, fit.design_effects, ""
     model.n_reports_, model.n_iter_, model.converged_ = fit.reports.rows, fit.iterations, fit.converged
     model.notes_ = fit.notes
-    model.design_test_ = _design_test(fit, problem)
+    model.design_test_ = _design_test(fit, problem, source, engine)
+    if model.design_test_.alert:
+        warnings.warn(model.design_test_.alert, AskanceWarning, stacklevel=5)
 
 
-def _design_test(fit: SoftmaxFit, problem: SoftmaxProblem) -> DesignTest:
+def _design_test(fit: SoftmaxFit, problem: SoftmaxProblem, source: RecordSource, engine: Engine) -> DesignTest:
     if not problem.listed:
         return _ONE_BY_ONE
     reports = fit.reports if problem.robust else fit.reports.as_frequencies
     unequal = reports.rows * reports.squared_weight.sum() / reports.weight.sum() ** 2
     # Of the sample's effect on the intercept the weights' part is known to the test; the rest is the clusters'.
     effect = float(fit.design_effects[0]) / unequal if fit.design_effects and problem.intercept else 1.0
-    return DesignTest.of(problem.channel, reports, effect if np.isfinite(effect) else 1.0)
+    shares = DesignTest.of(problem.channel, reports, effect if np.isfinite(effect) else 1.0)
+    features = evidence_of_features(problem.channel, source, len(problem.feature_names), engine)
+    return shares.given_features(problem.channel, features)
 
 
 def fit_table(model: Any, title: str, level: float) -> Summary:

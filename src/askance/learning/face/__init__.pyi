@@ -7,6 +7,10 @@ from askance.learning.face.cluster_covariance import stratum_meat as stratum_mea
 from askance.learning.face.engine_choice import refuse_engine as refuse_engine
 from askance.learning.face.estimator import Estimator as Estimator
 from askance.learning.face.estimator import without_errors as without_errors
+from askance.learning.face.feature_compliance import Design as Design
+from askance.learning.face.feature_compliance import FeatureEvidence as FeatureEvidence
+from askance.learning.face.feature_compliance import feature_evidence as feature_evidence
+from askance.learning.face.feature_compliance import records_wanted as records_wanted
 from askance.learning.face.figures import drawn as drawn
 from askance.learning.face.figures import intervals_figure as intervals_figure
 from askance.learning.face.figures import shares_figure as shares_figure

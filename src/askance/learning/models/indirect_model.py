@@ -190,7 +190,7 @@ class IndirectModel(ReleaseRegression):
         self.channel_, self.guarantee_ = channel, channel.guarantee
         self.classes_ = class_array(tuple(problem.channel.classes))
         self.table_, self.intercept_included_ = table, bool(problem.intercept)
-        keep_fit(self, fit, problem)
+        keep_fit(self, fit, problem, source, engine)
         return self
 
     def _fit_own(self, family: Any, X: Any, y: Any, design: Any, method: Method) -> Self:
