@@ -300,10 +300,12 @@ def told_by_model(model):
 @pytest.mark.parametrize("name", MODELS)
 def test_a_saved_model_predicts_as_it_did(name, tmp_path):
     model = ask.load_model(GOLDEN / name)
-    assert_same(told_by_model(model), told(name, "said"), 1e-9)
+    # Random features and forests are computed in single precision, whose last digit depends on the processor.
+    close = 1e-6 if isinstance(model, ask.RatioEstimator) else 1e-9
+    assert_same(told_by_model(model), told(name, "said"), close)
     assert type(type(model).load(GOLDEN / name)) is type(model)
     model.save(tmp_path / "again.json")
-    assert_same(told_by_model(ask.load_model(tmp_path / "again.json")), told(name, "said"), 1e-9)
+    assert_same(told_by_model(ask.load_model(tmp_path / "again.json")), told(name, "said"), close)
 
 
 # -- releases of rows --------------------------------------------------------------------------------------------------

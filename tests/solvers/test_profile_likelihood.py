@@ -102,3 +102,17 @@ def test_a_curve_that_jumps_over_the_quantile_is_not_searched_forever():
     curve = ProfileSearch(cliff, np.zeros(2)).all_profiles(full, [np.array([1.0, 0.0])])[1][0]
     assert np.allclose(curve.interval(), (-1.5, 1.5), atol=0.01)
     assert len(asked) < 80
+
+
+@pytest.mark.parametrize("plateau", [1.99, 2.02, 2.1])
+def test_the_end_of_a_curve_that_flattens_is_found_and_not_interpolated(plateau):
+    # The root is plateau (1 - exp(-x)): it comes to the anchor late, and only just, and then hardly rises.
+    def flattening(t):
+        rest = plateau * math.exp(-abs(t[0]))
+        root = plateau - rest
+        gradient = np.array([-root * rest * np.sign(t[0])])
+        return Local(-0.5 * root**2, gradient, np.array([[rest**2 - root * rest]]))
+
+    _, [one] = profiles(flattening, np.zeros(1), [np.ones(1)])
+    end = -math.log1p(-stats.norm.ppf(0.975) / plateau)
+    np.testing.assert_allclose(one.interval(0.95), [-end, end], rtol=1e-4)

@@ -21,7 +21,11 @@ Objective = Callable[[Floats], Local]
 _ANCHOR = 1.959963984540054  # the 95% quantile: this end is found exactly, others by interpolation between points
 _OUTERMOST = 3.3  # the 99.9% quantile: a point about there; intervals that reach farther are extrapolated
 _ABOUT = 0.6  # in roots: how near the outermost point must be
-_NEAR = 0.02  # in roots: interpolation over so small a gap in a curve that is nearly straight is exact to 1e-4
+_NEAR = 0.02  # in roots: how near the anchor must be
+# In standard errors: what a near point may leave to interpolation. A curve that flattens towards the limit of what the
+# data can tell goes a long way within the last hundredth of a root, and how far then depends on the points that
+# rounding, and so the machine, made it pass.
+_INTERPOLATED = 2e-3
 _PLATEAU = 1e-3  # a root that grows less when the value doubles has ended growing
 _EXACT = 1e-3  # standard errors from a maximum whose height alone matters: it is then exact to a millionth
 _HIGHER = 1e-4  # by which another maximum must be higher to count as one
@@ -215,7 +219,7 @@ class _Direction:
         highest = 0.0
         for _ in range(_SEARCHES):
             root = sign * self.root(self.estimate + sign * value)
-            if abs(root - wanted) < tolerance:
+            if abs(root - wanted) < tolerance and self._straight(sign, value, root, wanted):
                 return self.estimate + sign * value, math.inf
             if root > wanted:
                 outer = value
@@ -234,6 +238,20 @@ class _Direction:
             else:
                 value *= min(max(1.05 * wanted / max(root, 0.01), 1.2), 2.5)
         return self.estimate + sign * value, math.inf
+
+    def _straight(self, sign: float, value: float, root: float, wanted: float) -> bool:
+        """Whether the curve is as steep at a point as on the way there, so that the little that is left is a line."""
+        if wanted != _ANCHOR:
+            return True
+        gap = abs(root - wanted)
+        known = [(sign * (v - self.estimate), sign * r) for v, (r, _) in self.points.items()]
+        # A point that is nearer than what is left tells nothing of the slope but the rounding of both.
+        others = [(v, r) for v, r in known if v > 0 and abs(r - root) > gap]
+        if not others:
+            return True
+        beside = min(others, key=lambda point: abs(point[0] - value))
+        bend = abs((value - beside[0]) / (root - beside[1]) - value / root)
+        return gap * bend < _INTERPOLATED * self.error
 
     def _guess(self, sign: float, wanted: float) -> float:
         """How far from the estimate the root should be what is wanted: along the piece of the curve that is known."""
