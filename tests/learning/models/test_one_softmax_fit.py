@@ -140,3 +140,16 @@ def test_designs_that_were_not_used_tell_no_truths_apart():
     for model in (ask.IndirectModel(ask.States(), both), ask.IndirectClassifier(both)):
         with pytest.raises(ask.Unidentifiable, match="'a', 'b' lead to reports of the same law"):
             model.fit(rng.normal(size=(90, 1)), reports, design=design)
+
+
+def test_both_notice_answers_that_nobody_hid():
+    """Raw answers whose shares are possible; they follow x more closely than Warner's .75 lets any answer do."""
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(800, 1))
+    raw = np.where(3 * X[:, 0] + rng.logistic(size=800) > 0, "yes", "no")
+    alerts = []
+    for model in (ask.IndirectModel(ask.States(), ask.Warner(0.75)), ask.IndirectClassifier(ask.Warner(0.75))):
+        with pytest.warns(ask.AskanceWarning, match="follow the features more closely"):
+            model.fit(X, raw)
+        alerts.append(model.summary().alerts)
+    assert alerts[0] == alerts[1] != ()
