@@ -60,6 +60,8 @@ class BagPosteriorModel:
     table : PosteriorTable
     notes : tuple of str
         What the fit has to say.
+    allows_for_teaching : bool
+        Whether errors allow for the bags' having taught the models. A saved model of before that says what it said.
     """
 
     centre: Floats
@@ -70,6 +72,7 @@ class BagPosteriorModel:
     stack: Stack
     table: PosteriorTable
     notes: tuple[str, ...] = ()
+    allows_for_teaching: bool = True
 
     def ratios(self, X: Floats) -> Floats:
         """The ratios of the group X, K numbers that sum to one."""
@@ -80,7 +83,7 @@ class BagPosteriorModel:
         return self._estimate(self._log_posteriors(X))
 
     def _estimate(self, logs: Floats) -> RatioEstimate:
-        found, unseen = estimate_shifted_ratios(self.table, logs), self._unseen
+        found, unseen = estimate_shifted_ratios(self.table, logs, self.allows_for_teaching), self._unseen
         if not unseen.any():
             return found
         # Along a direction that the posteriors do not show, nothing is known: ratios stay those of the training rows,
@@ -134,6 +137,7 @@ class BagPosteriorModel:
             "offsets": self.stack.offsets,
             "table": self.table.to_dict(),
             "notes": self.notes,
+            "allows_for_teaching": self.allows_for_teaching,
         }
 
     @classmethod
@@ -148,6 +152,7 @@ class BagPosteriorModel:
             Stack(content["slopes"], content["offsets"]),
             PosteriorTable.from_dict(content["table"]),
             tuple(content.get("notes", ())),  # models of older versions have none
+            content.get("allows_for_teaching", False),
         )
 
 

@@ -12,6 +12,16 @@ group's ratios by 1/n, and each bag's by the square of its weight over its size.
 
 E[h | y] comes from the bags (no bias) and from the labels (less noise), see ``posterior_table``: the
 second, moved to the first as far as they differ by more than chance (James & Stein 1961).
+
+The same bags taught the models through whose eyes all this is seen. Held-out rows do not undo that: whatever fold a
+teaches the model that looks at fold b, b teaches the one that looks at a. Of models that are all chance, the classes'
+difference is the sum over a of e_a.e_(not a), where each pair of folds stands twice: twice the variance that means of
+held-out rows have for given models. How much of the models is chance, their differences among folds tell (jackknife).
+And a difference that chance made is not there in new groups: the part of its square that may be chance is taken from
+what tells classes apart, and added to what varies within them. Coverage before and with this, of fits with an interval
+shorter than .5, over 12 to 16 sets of bags of random rows (seeds 200 to 215): binary .89, .93; protein .91, .95; normal
+.78, .81; interactions .76, .91; three digits .94, .99; California and KEGG 1.00 and .98 both times. Of bags by class
+(California, digits, normal) .94 to .97 before and with it, 2 to 6% wider.
 """
 
 from typing import NamedTuple
@@ -31,9 +41,10 @@ class _Solution(NamedTuple):
     means: Floats  # E[h | y], K x K
     covariances: Floats  # of h within classes, K x K x K
     solve: Floats  # K x K: from an error of the group's mean of h to one of r
+    taught: float  # the part of what varies in h that the models have by chance, from 0 to 1
 
 
-def estimate_shifted_ratios(table: PosteriorTable, logs: Floats) -> RatioEstimate:
+def estimate_shifted_ratios(table: PosteriorTable, logs: Floats, by_bags: bool = True) -> RatioEstimate:
     """Return the ratios of a group, with their covariance, from log-posteriors of its rows.
 
     Parameters
@@ -42,13 +53,20 @@ def estimate_shifted_ratios(table: PosteriorTable, logs: Floats) -> RatioEstimat
         Of held-out rows, each seen by one of the models.
     logs : array, models x n x K
         Of the group's rows by each of the models.
+    by_bags : bool
+        Whether to allow for the bags' having taught the models.
     """
     found = _solve(table, logs)
+    if not by_bags:
+        found = found._replace(taught=0.0)
     ratios, rows = project_to_simplex(found.free), logs.shape[1]
     weights = table.bag_weights(found.free) ** 2
+    again = found.taught * table.bag_weights(found.free - table.overall) ** 2
+    doubtful = _part_by_chance(table, found) if by_bags else 0.0
+    within = found.covariances + doubtful * _between(table, found.means)
     of_means = {
-        "group": np.tensordot(ratios / rows, found.covariances, axes=1),
-        "training": np.tensordot((weights / table.sizes) @ table.shares, found.covariances, axes=1),
+        "group": np.tensordot(ratios / rows, within, axes=1),
+        "training": np.tensordot(((weights + again) / table.sizes) @ table.shares, within, axes=1),
     }
     if table.noise is not None:
         # P_j enters twice: by the weight of a bag's mean, and by what explains that mean.
@@ -56,8 +74,38 @@ def estimate_shifted_ratios(table: PosteriorTable, logs: Floats) -> RatioEstimat
         spread = np.tensordot(weights, table.noise, axes=1) + along.T @ along
         of_means["proportions"] = found.means.T @ spread @ found.means
     parts = {source: found.solve @ covariance @ found.solve.T for source, covariance in of_means.items()}
+    # A group of random rows differs from the overall mix by their draw. Of that, a difference by chance shows nothing.
+    parts["training"] = parts["training"] + doubtful * (np.diag(ratios) - np.outer(ratios, ratios)) / rows
     total: Floats = np.sum(list(parts.values()), axis=0)
     return RatioEstimate(ratios, found.free, total, parts, rows)
+
+
+def _part_taught(functions: Floats, within: Floats) -> float:
+    """The part of the variance of h, models x n x K, that the models owe to chance: 0 of a single one, at most 1."""
+    classes: int = functions.shape[2]
+    apart = (functions - functions.mean(axis=0)).reshape(-1, classes)
+    # Each model is without one fold: by the jackknife its variance is the sum of all models' squared differences.
+    varied: Floats = apart.T @ apart / functions.shape[1]
+    by_chance = float(np.trace(np.linalg.pinv(within, rcond=1e-9, hermitian=True) @ varied))
+    return min(by_chance / (classes - 1), 1.0)
+
+
+def _between(table: PosteriorTable, means: Floats) -> Floats:
+    """The covariance of h that is due to the classes' different means, K x K."""
+    apart = means - table.overall @ means
+    spread: Floats = (apart * table.overall[:, None]).T @ apart
+    return spread
+
+
+def _part_by_chance(table: PosteriorTable, found: _Solution) -> float:
+    """The part of the classes' squared differences that the training rows' chance makes, at most all of it."""
+    classes = len(table.overall)
+    chance = np.zeros((classes, classes))
+    for share, one in zip(table.overall, np.eye(classes), strict=True):
+        weights = (1 + found.taught) * table.bag_weights(one - table.overall) ** 2
+        chance += share * np.tensordot((weights / table.sizes) @ table.shares, found.covariances, axes=1)
+    seen = np.linalg.pinv(_between(table, found.means), rcond=1e-9, hermitian=True)
+    return min(float(np.trace(seen @ chance)) / (classes - 1), 1.0)
 
 
 def _solve(table: PosteriorTable, logs: Floats) -> _Solution:
@@ -68,7 +116,8 @@ def _solve(table: PosteriorTable, logs: Floats) -> _Solution:
     in_training = table.bag_weights(likeliest) ** 2 / table.sizes @ table.shares
     at = likeliest / rows + in_training
     at /= at.sum()
-    group = _scores(together, at).mean(axis=0)
+    functions = _scores(together, at)
+    group = functions.mean(axis=0)
     cells = _scores(table.cell_likelihoods, at)
     means, covariances = table.by_labels(cells)
     by_bags = table.by_bags(cells)
@@ -79,7 +128,8 @@ def _solve(table: PosteriorTable, logs: Floats) -> _Solution:
         chance = np.tensordot(in_training, covariances, axes=1)
         means = means + _beyond_chance(apart, chance) * (by_bags - means)
     solve = class_solution(means)
-    return _Solution(at + solve @ (group - at @ means), means, covariances, solve)
+    taught = _part_taught(functions.reshape(likelihoods.shape), np.tensordot(table.overall, covariances, axes=1))
+    return _Solution(at + solve @ (group - at @ means), means, covariances, solve, taught)
 
 
 def class_solution(means: Floats) -> Floats:

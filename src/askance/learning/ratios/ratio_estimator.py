@@ -22,19 +22,17 @@ from askance.learning.face.scoring import Of, asks_for_truth, refuse_score_of_re
 from askance.learning.ratios.bag_doubt import BagDoubt
 from askance.learning.ratios.diagnosis import RatioDiagnosis, diagnose, warn_of_shifts
 from askance.learning.ratios.groups import Group, GroupEstimate, interval_frame, one_by_one, ratio_frame, split_groups
-from askance.learning.ratios.intervals import bounded_interval
 from askance.learning.ratios.mmd import MmdRatios
 from askance.learning.ratios.parameters import check_parameters, checked_level, checked_size
 from askance.learning.ratios.ratio_model import RatioEstimate, RatioModel
+from askance.learning.ratios.ratio_summary import group_summary, ratio_intervals
 from askance.releases.counts_release import CountsRelease
 from askance.reports.estimator_report import ReportFigure
-from askance.reports.number_format import p_value
-from askance.reports.summary import Summary, standard_errors
+from askance.reports.summary import Summary
 
 # Frequencies. On 240 to 2,400 training rows (breast cancer, digits, Adult) the error of so many was within about 2% of
 # that of exact kernels: there is no size at which exact ones would be the better default, and they need the rows.
 DEFAULT_FEATURES = 256
-_INTERVALS_FOR = {"group": "the shares of these very rows", "population": "the population that they were drawn from"}
 _PROBE_FEATURES = 128  # of the embeddings that diagnose another method's bags
 
 
@@ -319,17 +317,9 @@ class RatioEstimator(BagEstimator):
                 privacy=self.privacy_statement_,
             )
         found = self.estimate(X)
-        errors = standard_errors(self._covariance(found))
-        nothing = np.full(len(errors), math.nan)
-        ends = self._intervals([found], level)[0]
-        values = np.column_stack([found.ratios, errors, nothing, nothing, ends])
-        facts = (
-            ("group", f"{found.rows} rows; intervals for {_INTERVALS_FOR[self.target]}"),
-            trained,
-            ("distance from all mixtures", f"{found.misfit:.2f} times that of chance, p {p_value(found.misfit_p)}"),
-        )
         names = tuple(map(str, self.classes_.tolist()))
-        return Summary("Class ratios", names, values, level, facts, self.notes_, self.privacy_statement_)
+        shown = group_summary(found, self._intervals([found], level)[0], self.target, names, trained)
+        return replace(shown, level=level, notes=self.notes_, privacy=self.privacy_statement_)
 
     def conf_int(self, X: Any, level: float | None = None) -> Any:  # type: ignore[override]
         """Return the ends of the intervals of one group's ratios as a data frame."""
@@ -395,14 +385,5 @@ class RatioEstimator(BagEstimator):
         watched = self._embedding.estimate(rows)
         return replace(found, misfit=watched.misfit, misfit_p=watched.misfit_p)
 
-    def _covariance(self, found: RatioEstimate) -> Floats:
-        return found.covariance + found.draw if self.target == "population" else found.covariance
-
     def _intervals(self, found: list[RatioEstimate], level: float) -> Floats:
-        """Lower and upper ends of all groups at once, groups x K x 2."""
-        wider = 1.0 if self._doubt is None else self._doubt.wider(level)
-        errors = wider * np.array([standard_errors(self._covariance(each)) for each in found])
-        low, high = bounded_interval(np.array([each.free for each in found]), errors, level)
-        # The estimate is brought to the simplex, its interval starts from what it was before: it shall hold both.
-        ratios = np.array([each.ratios for each in found])
-        return np.stack([np.minimum(low, ratios), np.maximum(high, ratios)], axis=2)
+        return ratio_intervals(found, self.target, self._doubt, level)
