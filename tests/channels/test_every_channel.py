@@ -17,6 +17,7 @@ from askance import AskanceWarning, Guarantee, InvalidInput, Unidentifiable, cha
 from askance.channels.base import LabelChannel
 from askance.channels.channel import Channel
 from askance.channels.question_channel import QuestionChannel
+from askance.channels.report_columns import NumberReports
 from askance.channels.specs import EVERY_CHANNEL
 from askance.channels.value import ChannelValue
 from askance.entropy.bits import GeneratorBits
@@ -287,13 +288,6 @@ def test_unbiased_estimates_have_the_mean_that_they_should(channel):
             assert len(channel.estimated) == found.shape[1]
 
 
-WITH_NOISE = [
-    channel
-    for channel in DRAWN.values()
-    if channel.hides in ("attributes", "records") and not getattr(channel, "features", channel).is_finite
-]
-
-
 @EVERY_DRAWN
 def test_tables_of_reports_are_the_likelihood(channel):
     truth, design = some_truth(channel, ROWS, np.random.default_rng(10)), some_design(channel, ROWS)
@@ -307,20 +301,28 @@ def test_tables_of_reports_are_the_likelihood(channel):
     if channel.hides == "sequences":
         flat = channel.encode_reports(reports, **design).flat
         assert np.array_equal(channel.likelihood(reports, **design), channel.device.matrix[flat])
-    if channel.hides in ("numbers", "sequences") or channel.needs_design or open_label or channel in WITH_NOISE:
+    if channel.hides in ("numbers", "sequences") or channel.needs_design or open_label:
         return
-    tables, codes = channel.report_tables(reports)
-    assert codes.shape == (ROWS, len(tables))
-    for table, column in zip(tables, codes.T, strict=True):
-        assert np.allclose(table.sum(axis=0), 1)
-        assert np.all(table[column].max(axis=1) > 0)
+    laws = getattr(getattr(channel, "features", channel), "laws", ())
+    if not all(law.is_finite or law.size for law in laws):
+        with pytest.raises(InvalidInput, match="noise of size 0"):
+            channel.report_columns(reports)
+        return
+    for column in channel.report_columns(reports):
+        if isinstance(column, NumberReports):
+            grid = np.linspace(-60, 60, 60_001) * column.law.size
+            assert np.trapezoid(np.exp(column.law.log_density(grid)), grid) == pytest.approx(1, abs=1e-5)
+            assert column.reports.shape == (ROWS,)
+        else:
+            assert np.allclose(column.matrix.sum(axis=0), 1)
+            assert column.matrix.shape[1] == len(column.values)
+            assert np.all(column.matrix[column.codes].max(axis=1) > 0)
 
 
-@pytest.mark.parametrize("channel", WITH_NOISE, ids=repr)
-def test_numbers_with_noise_have_no_tables(channel):
-    truth = some_truth(channel, ROWS, np.random.default_rng(12))
-    with pytest.raises(InvalidInput, match=r"noise was added|as they are"):
-        channel.report_tables(channel.simulate(truth, np.random.default_rng(13)))
+def test_labels_that_are_told_as_they_are_have_no_columns():
+    channel = askance.RowChannel(askance.StateFlip(2, 0.1))
+    with pytest.raises(InvalidInput, match="as they are"):
+        channel.report_columns(([[0]], ["a"]))
 
 
 # -- frames ------------------------------------------------------------------------------------------

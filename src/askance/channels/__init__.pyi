@@ -9,7 +9,6 @@ from askance.channels.base import ReportChannel as ReportChannel
 from askance.channels.base import Spec as Spec
 from askance.channels.channel import Channel as Channel
 from askance.channels.channel import Prepared as Prepared
-from askance.channels.channel import ReportTables as ReportTables
 from askance.channels.channel import Truth as Truth
 from askance.channels.channel import refuse_design as refuse_design
 from askance.channels.columns import NOT_ARROW as NOT_ARROW
@@ -35,6 +34,12 @@ from askance.channels.probabilities import SUM_TOLERANCE as SUM_TOLERANCE
 from askance.channels.probabilities import checked_probabilities as checked_probabilities
 from askance.channels.question_channel import QuestionChannel as QuestionChannel
 from askance.channels.region_counts import RegionCounts as RegionCounts
+from askance.channels.report_columns import AddedNoise as AddedNoise
+from askance.channels.report_columns import NumberReports as NumberReports
+from askance.channels.report_columns import ReportColumn as ReportColumn
+from askance.channels.report_columns import StateReports as StateReports
+from askance.channels.report_columns import label_reports as label_reports
+from askance.channels.report_columns import number_reports as number_reports
 from askance.channels.sequences import Sequences as Sequences
 from askance.channels.specs import EVERY_CHANNEL as EVERY_CHANNEL
 from askance.channels.specs import FEATURE_CHANNELS as FEATURE_CHANNELS

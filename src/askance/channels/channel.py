@@ -13,7 +13,6 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from askance.arrays import Codes, Floats
 from askance.channels.guarantee import Guarantee
 from askance.channels.value import ChannelValue
 from askance.entropy.bits import BitSource, GeneratorBits, system_bits
@@ -21,8 +20,6 @@ from askance.errors import AskanceWarning, InvalidInput
 from askance.frames import like
 
 Truth = Literal["labels", "numbers", "attributes", "records", "sequences"]
-# P(report | truth) of each attribute, and the rows of these tables that the reports are: n x attributes.
-ReportTables = tuple[list[Floats], Codes]
 
 
 class Prepared(NamedTuple):

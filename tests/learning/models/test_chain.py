@@ -7,8 +7,10 @@ import pytest
 import scipy.sparse as sp
 
 import askance as ask
+from askance.errors import AskanceWarning, Unidentifiable
 from askance.learning.models.chain_loops import expectations, likeliest
 from askance.learning.models.chain_problem import ChainProblem
+from askance.learning.models.chain_search import ChainSearch
 from askance.learning.models.token_features import token_table, word_features
 
 TAGS = ("a", "b", "c")
@@ -118,6 +120,7 @@ def test_a_tagger_is_learned_from_hidden_tags_and_says_both_levels(tmp_path):
     assert model.score(words, tags, of="truth") > 0.95
 
 
+@pytest.mark.filterwarnings("ignore:The likelihood has several maxima")  # of real entropy: some draws have them
 def test_sentences_of_a_study_are_hidden_and_fitted():
     from askance.releases import privatize_table
 
@@ -255,3 +258,74 @@ def test_tags_are_hidden_by_a_response_on_their_features():
 def test_features_that_do_not_fit_are_refused(device, features, said):
     with pytest.raises(ask.InvalidInput, match=said):
         ask.on_features(device, features, ["a", "b", "c"])
+
+
+# -- what a search can end at ------------------------------------------------------------------------------
+
+
+def drawn_chain(seed, sentences, features, size):
+    """Sentences of eight tokens and their tags, drawn exactly from a chain with normal weights."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(sentences, 8, features))
+    X[:, :, 0] = 1
+    weights, transitions = rng.normal(0, size, (features, 3)), rng.normal(0, size, (3, 3))
+    tags = np.zeros((sentences, 8), int)
+    for s in range(sentences):
+        scores, ahead = X[s] @ weights, np.zeros((8, 3))
+        for t in range(6, -1, -1):
+            ahead[t] = np.logaddexp.reduce(transitions + scores[t + 1] + ahead[t + 1], axis=1)
+        for t in range(8):
+            logits = scores[t] + ahead[t] + (transitions[tags[s, t - 1]] if t else 0)
+            tags[s, t] = rng.choice(3, p=np.exp(logits - np.logaddexp.reduce(logits)))
+    return list(X), tags.tolist(), rng
+
+
+def hidden_chain(seed, sentences=60, features=3, size=1.5, epsilon=1.0):
+    X, tags, rng = drawn_chain(seed, sentences, features, size)
+    channel = ask.PerToken(ask.RandomizedResponse([0, 1, 2], epsilon=epsilon))
+    return X, channel.simulate(tags, rng), channel
+
+
+def test_a_higher_maximum_than_that_from_zero_is_found_and_several_are_said(monkeypatch):
+    """Few sentences, much noise, hardly a ridge: moments lead to a maximum that is 2.5 higher than that from zero."""
+    X, reports, channel = hidden_chain(136, sentences=20, features=5)
+
+    def height():
+        model = ask.IndirectModel(ask.Chain([0, 1, 2]), channel, ridge=0.1).fit(X, reports)
+        return model.log_likelihood_ - 0.05 * (model.parameters_**2).sum()
+
+    with pytest.warns(AskanceWarning, match="several maxima"):
+        both = height()
+    monkeypatch.setattr(ChainSearch, "_starts", lambda *_: ())
+    assert height() < both - 0.1
+
+
+@pytest.mark.parametrize("method", ["marginal", "moments"])
+def test_a_chain_without_a_finite_estimate_is_held_back_and_says_so(method):
+    X, reports, channel = hidden_chain(100)
+    model = ask.IndirectModel(ask.Chain([0, 1, 2]), channel, method=method)
+    with pytest.warns(AskanceWarning, match="no finite estimate"):
+        model.fit(X, reports)
+    assert model.ridge_ == (1.0 if method == "marginal" else pytest.approx(480**0.5))
+    assert model.converged_
+    assert np.abs(model.parameters_).max() < 20
+    with pytest.raises(Unidentifiable, match="no finite estimate"):
+        ask.IndirectModel(ask.Chain([0, 1, 2]), channel, method=method, ridge=0.0).fit(X, reports)
+
+
+@pytest.mark.parametrize("method", ["marginal", "moments"])
+def test_features_that_repeat_each_other_share_weights_and_leave_errors_as_they_are(method):
+    X, reports, channel = hidden_chain(202, sentences=150, size=0.6, epsilon=3.0)
+    plain = ask.IndirectModel(ask.Chain([0, 1, 2]), channel, method=method).fit(X, reports)
+    repeated = [np.column_stack([x, x[:, 1], 2 * x[:, 2]]) for x in X]
+    doubled = ask.IndirectModel(ask.Chain([0, 1, 2]), channel, method=method).fit(repeated, reports)
+    assert plain.ridge_ == doubled.ridge_ == 0
+    nodes = np.kron([[1, 0, 0, 0, 0], [0, 1, 0, 1, 0], [0, 0, 1, 0, 2]], np.eye(3))
+    together = np.block([[nodes, np.zeros((9, 9))], [np.zeros((9, 15)), np.eye(9)]])
+    error = plain.standard_errors_
+    assert np.all(np.abs(together @ doubled.parameters_ - plain.parameters_) < 0.01 * error)
+    np.testing.assert_allclose(
+        together @ doubled.covariance_ @ together.T, plain.covariance_, atol=1e-4 * error.max() ** 2
+    )
+    np.testing.assert_allclose(doubled.parameters_[3:6], doubled.parameters_[9:12], atol=1e-6)  # the shortest weights
+    np.testing.assert_allclose(plain.parameters_[:9].reshape(3, 3).sum(axis=1), 0, atol=1e-6)

@@ -20,11 +20,12 @@ from askance.arrays import Codes
 from askance.channels.attributes.coordinate_law import FiniteCoordinate
 from askance.channels.attributes.gaussian_level import gaussian_epsilon
 from askance.channels.attributes.noise_law import Law
-from askance.channels.channel import Prepared, ReportTables, Truth, refuse_design
+from askance.channels.channel import Prepared, Truth, refuse_design
 from askance.channels.columns import NOT_ARROW
 from askance.channels.guarantee import HOWEVER_FAR_APART, Guarantee, each_alone
 from askance.channels.layouts import Layout, is_arrow
 from askance.channels.question_channel import QuestionChannel
+from askance.channels.report_columns import ReportColumn, StateReports, number_reports
 from askance.channels.rows.vectors import as_matrix, checked_dim
 from askance.entropy.bits import BitSource
 from askance.entropy.draws import code_type
@@ -231,11 +232,17 @@ class FeatureChannel(QuestionChannel):
         # One field of whole numbers is a plain column.
         return self.layout.to_arrow(codes[:, 0] if self.width == 1 and self.is_finite else codes)
 
-    def report_tables(self, reports: Any) -> ReportTables:
-        """Return P(report | truth) of every attribute, and the rows of these tables that reports are."""
-        codes = self.encode(reports)
-        laws = self.for_width(codes.shape[1]).laws
-        return [law.matrix for law in laws if law.is_finite], codes
+    def report_columns(self, reports: Any) -> list[ReportColumn]:
+        """Return what reports say about the truth of every attribute."""
+        rows = as_rows(reports)
+        channel = self.for_width(rows.shape[1])
+        read = channel.codes_and_numbers(rows)
+        return [
+            StateReports(law.matrix, law.values.astype(float), read[:, j].astype(np.int64))
+            if law.is_finite
+            else number_reports(law, read[:, j], j)
+            for j, law in enumerate(channel.laws)
+        ]
 
     def unbias(self, reports: Any) -> NDArray[np.float64]:
         """Return b, n x dim, with E[b | truth] = truth."""

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from askance.channels.attributes.feature_channel import FeatureChannel
 from askance.channels.attributes.per_coordinate import as_feature_channel
 from askance.channels.base import Spec
-from askance.channels.channel import Channel, Prepared, ReportTables, Truth, refuse_design
+from askance.channels.channel import Channel, Prepared, Truth, refuse_design
 from askance.channels.guarantee import Guarantee, each_alone
 from askance.channels.labels.finite import FiniteLaw
+from askance.channels.report_columns import ReportColumn
 from askance.channels.value import SPEC_VERSION
 from askance.entropy.bits import BitSource
 from askance.errors import InvalidInput
@@ -175,15 +176,15 @@ class RowChannel(Channel):
         codes = self.features.encode_reports(features)
         return codes, _one_each(codes, np.asarray(labels) if self.label is None else self.label.encode_reports(labels))
 
-    def report_tables(self, reports: Any) -> ReportTables:
-        """Return P(report | truth) of every attribute and of the label, and the rows of these that reports are."""
+    def report_columns(self, reports: Any) -> list[ReportColumn]:
+        """Return what reports say about the truth of every attribute, and of the label."""
         if self.label is None:
             raise InvalidInput(f"{self!r}, which tells labels as they are", "a label channel, such as Identity([...])")
         features, labels = _both_parts(reports)
-        tables, codes = self.features.report_tables(features)
-        return [*tables, self.label.matrix], np.column_stack(
-            [codes, _one_each(codes, self.label.encode_reports(labels))]
-        )
+        columns: list[ReportColumn] = self.features.report_columns(features)
+        (label,) = self.label.report_columns(labels)
+        _one_each(columns[0][-1], label[-1])
+        return [*columns, label]
 
     # -- identity ------------------------------------------------------------------------------------
 

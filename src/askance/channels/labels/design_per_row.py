@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 from askance.arrays import Codes, Floats
 from askance.channels.alphabet import Alphabet, Label
 from askance.channels.base import Spec
-from askance.channels.channel import Prepared, ReportTables, Truth
+from askance.channels.channel import Prepared, Truth
 from askance.channels.columns import as_column, some_rows
 from askance.channels.guarantee import Guarantee
 from askance.channels.labels.channel_matrix import unbiasing_matrix
 from askance.channels.labels.finite import FiniteLaw, refuse_other_classes
 from askance.channels.labels.unknown import HasUnknowns, Unknown, joined_unknowns
 from askance.channels.question_channel import QuestionChannel
+from askance.channels.report_columns import ReportColumn, label_reports
 from askance.channels.value import SPEC_VERSION
 from askance.entropy.bits import BitSource, GeneratorBits, system_bits
 from askance.entropy.draws import code_type
@@ -170,9 +171,9 @@ class DesignPerRow(QuestionChannel, HasUnknowns):
             out[rows] = codes + self._offsets[number]
         return out
 
-    def report_tables(self, reports: Any) -> ReportTables:
+    def report_columns(self, reports: Any) -> list[ReportColumn]:
         """Return :attr:`matrix` and the row of it that each report is; for a channel with a single design."""
-        return [self.matrix], self.encode_reports(reports)[:, None]
+        return [label_reports(self.matrix, self.encode_reports(reports))]
 
     def likelihood(self, reports: Any, design: Any = None) -> NDArray[np.float64]:
         """Return P(report_i | truth k) under row i's design, n x classes."""

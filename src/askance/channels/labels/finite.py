@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from askance.arrays import Codes, Floats
 from askance.channels.alphabet import Alphabet, Label, as_labels, listed
-from askance.channels.channel import Prepared, ReportTables, Truth, refuse_design
+from askance.channels.channel import Prepared, Truth, refuse_design
 from askance.channels.guarantee import Guarantee
 from askance.channels.labels.channel_matrix import SAME_LAW, checked_matrix, refuse_indistinguishable, unbiasing_matrix
 from askance.channels.labels.unknown import HasUnknowns
 from askance.channels.question_channel import QuestionChannel
+from askance.channels.report_columns import ReportColumn, label_reports
 from askance.entropy.bits import BitSource
 from askance.entropy.draws import AliasSampler, BinarySampler, Sampler
 from askance.entropy.thresholds import RESOLUTION, exact_counts, exact_epsilon
@@ -163,9 +164,9 @@ class FiniteLaw(QuestionChannel, HasUnknowns, ABC):
         refuse_design(design)
         return self.report_alphabet.encode(reports)
 
-    def report_tables(self, reports: Any) -> ReportTables:
+    def report_columns(self, reports: Any) -> list[ReportColumn]:
         """Return :attr:`matrix` and the row of it that each report is, for whoever enumerates the truth."""
-        return [self.matrix], self.encode_reports(reports)[:, None]
+        return [label_reports(self.matrix, self.encode_reports(reports))]
 
     def likelihood(self, reports: Any) -> NDArray[np.float64]:
         """Return P(report_i | truth k), n x classes."""

@@ -4,12 +4,13 @@ Sentences are in memory, or in a release that an engine sums over: the objective
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from askance.arrays import Floats
+from askance.arrays import Codes, Floats
 from askance.channels.alphabet import listed
 from askance.engines.base import Engine
 from askance.errors import InvalidInput
@@ -17,20 +18,15 @@ from askance.learning.answers.exchange import refuse_exchangeable
 from askance.learning.face.release_records import ReleaseColumns
 from askance.learning.face.release_regression import RegressionTerms
 from askance.learning.models.chain_problem import ChainProblem, Method
+from askance.learning.models.chain_search import ChainSearch, sizes_of
 from askance.learning.models.chain_source import SentenceReader, SentenceSource, check_same_lengths
 from askance.learning.models.chain_sums import CountSeen, SummedChain
 from askance.learning.models.evidence import checked_channel, table_for_law
 from askance.learning.models.families import Chain
 from askance.learning.models.fitted import Fitted
-from askance.learning.models.gradient_fit import GradientProblem, fit_by_gradient
 from askance.learning.models.token_features import TokenTable, often_enough
 from askance.releases.declarations import Question
 from askance.releases.release import Release
-
-_PLENTY = 20  # tokens for each parameter with which a chain needs no ridge
-# Where features are words, most are rare, and without a ridge each of these would be learned by heart. With three, a
-# tagger of every third sentence of the English Web Treebank, tags at level 2, is right in .879 of its development file.
-_WORDS_RIDGE = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +58,10 @@ def fit_chain(
     rows = _evidence(family, device, method, seen)[codes.flat]
     problem = ChainProblem(tokens.table, tokens.starts, np.ascontiguousarray(rows), method)
     clean = ChainProblem(tokens.table, tokens.starts, np.zeros((tokens.tokens, len(family.tags))), "moments")
-    found = _climbed(problem, clean, len(tokens), tokens.tokens, method, ridge, max_iterations)
+    averages = partial(_averages, family, tokens, device, codes.flat, seen)
+    sizes = sizes_of(tokens.table)
+    search = ChainSearch(problem, clean, averages, len(tokens), tokens.tokens, len(family.tags), sizes)
+    found = search.fit(method, ridge, max_iterations)
     longest = int(np.diff(tokens.starts).max(initial=1))
     return FittedChain(found, tuple(tokens.names), len(tokens), tokens.tokens, longest)
 
@@ -90,22 +89,14 @@ def fit_released_chain(
     source = SentenceSource(release, reader).with_names(often_enough(seen.features))
     problem = SummedChain(engine, source, evidence, method)
     clean = SummedChain(engine, source, np.zeros_like(evidence), "moments")
-    found = _climbed(problem, clean, seen.sentences, seen.tokens, method, ridge, max_iterations)
+    sizes = np.ones(len(source.reader.names))  # a word has a feature, or has it not
+
+    def averages() -> SummedChain:
+        return SummedChain(engine, source, _evidence(family, device, "moments", seen.reports), "moments")
+
+    search = ChainSearch(problem, clean, averages, seen.sentences, seen.tokens, len(family.tags), sizes)
+    found = search.fit(method, ridge, max_iterations)
     return FittedChain(found, source.reader.names, seen.sentences, seen.tokens, seen.longest)
-
-
-def _climbed(
-    problem: GradientProblem,
-    clean: GradientProblem,
-    sentences: int,
-    tokens: int,
-    method: Method,
-    ridge: float | None,
-    max_iterations: int,
-) -> Fitted:
-    if ridge is None:
-        ridge = 0.0 if problem.size * _PLENTY <= tokens else _WORDS_RIDGE
-    return fit_by_gradient(problem, clean, sentences, ridge, max_iterations, marginal=method == "marginal")
 
 
 def _device(family: Chain, channel: Any) -> Any:
@@ -129,6 +120,11 @@ def _evidence(family: Chain, device: Any, method: Method, seen: NDArray[np.int64
     table: Floats = np.ascontiguousarray(device.matrix)
     refuse_exchangeable(table[seen > 0], None, family.tags)
     return table
+
+
+def _averages(family: Chain, tokens: TokenTable, device: Any, codes: Codes, seen: NDArray[np.int64]) -> ChainProblem:
+    rows = np.ascontiguousarray(_evidence(family, device, "moments", seen)[codes])
+    return ChainProblem(tokens.table, tokens.starts, rows, "moments")
 
 
 def _words_column(release: Release, terms: RegressionTerms) -> str:

@@ -60,14 +60,17 @@ def summed(scores: Floats) -> tuple[Floats, Floats]:
     return np.asarray(scores.sum(axis=0)), np.asarray(scores.T @ scores)
 
 
-def inverse_within(information: Floats, complete: Floats) -> Floats:
-    """Invert an information along the directions that true labels would tell, and leave out all others.
+def told_directions(complete: Floats) -> Floats:
+    """Return a basis of what true labels would tell, parameters x directions, from their information.
 
-    Where tags share weights, some directions change nothing about the model: there a ridge alone would say how far a
-    parameter is known.
+    Where tags share weights, or features repeat each other, some directions change nothing about the model.
     """
     scale = np.sqrt(np.maximum(np.abs(np.diag(complete)), np.finfo(float).tiny))
     values, vectors = np.linalg.eigh(complete / np.outer(scale, scale))
     basis = (vectors[:, values > 1e-7 * values.max(initial=0.0)].T * scale).T  # errors of differences are below 1e-8
-    basis, _ = np.linalg.qr(basis)
+    return np.asarray(np.linalg.qr(basis)[0])
+
+
+def inverse_within(information: Floats, basis: Floats) -> Floats:
+    """Invert an information along some directions: along others a ridge alone would say how far anything is known."""
     return np.asarray(basis @ np.linalg.pinv(basis.T @ information @ basis, hermitian=True) @ basis.T)

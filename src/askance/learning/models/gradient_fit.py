@@ -6,6 +6,7 @@ from typing import Protocol
 import numpy as np
 
 from askance.arrays import Floats
+from askance.errors import Unidentifiable
 from askance.learning.answers.untold_parameters import untold_directions, untold_note, untold_refusal
 from askance.learning.models.fitted import (
     DIFFERENCE_ERROR,
@@ -13,6 +14,7 @@ from askance.learning.models.fitted import (
     Fitted,
     differenced,
     inverse_within,
+    told_directions,
 )
 from askance.learning.models.gradient_search import (
     FINE,
@@ -23,6 +25,12 @@ from askance.learning.models.gradient_search import (
     held_back,
     is_at_rest,
 )
+
+_NEAR = 1e-6  # of a limit: a search that is held by one comes as close as rounding lets it
+
+
+class NoFiniteEstimate(Unidentifiable):
+    """An objective that grows without end."""
 
 
 class GradientProblem(Protocol):
@@ -52,6 +60,7 @@ def fit_by_gradient(
     marginal: bool,
     starts: Sequence[Floats] = (),
     callback: Callable[[Floats], None] | None = None,
+    limits: Floats | None = None,
 ) -> Fitted:
     """Maximise, and say how far the maximiser is known.
 
@@ -69,15 +78,27 @@ def fit_by_gradient(
         Where else to begin than at zero; of several maxima the highest is kept.
     callback : function of the parameters, optional
         Called after each iteration.
+    limits : parameters, optional
+        How large each may become. An estimate that is as large is none.
+
+    Raises
+    ------
+    NoFiniteEstimate
     """
     penalised = held_back(problem.value_and_gradient, ridge)
     few = problem.size <= MOST_DIFFERENCED
     found = [
-        ascend(penalised, start, records, max_iterations, FINE if few else ROUGH, callback)
+        ascend(penalised, start, records, max_iterations, FINE if few else ROUGH, callback, limits)
         for start in (np.zeros(problem.size), *starts)
     ]
     best = max(found, key=lambda summit: summit.value)
     theta, converged = best.theta, best.converged
+    if limits is not None and np.any(np.abs(theta) >= limits * (1 - _NEAR)):
+        raise NoFiniteEstimate(
+            "reports for which some parameters have no finite estimate",
+            "ridge='auto', or a ridge above 0",
+            "More records, or fewer features, may have one.",
+        )
     value = best.value + 0.5 * ridge * float(theta @ theta)
     if not few:
         said = tuple(_unfinished(converged, best.iterations))
@@ -99,7 +120,10 @@ def fit_by_gradient(
             raise untold_refusal(lost, problem.size)
         if lost:
             notes.append(untold_note(lost, problem.size, f"the ridge of {ridge:g}"))
-    bread = inverse_within(held, complete)
+    basis = told_directions(complete)
+    bread = inverse_within(held, basis)
+    if not ridge:  # of all parameters that are the same model the shortest, whose errors these are
+        theta = basis @ (basis.T @ theta)
     sandwich = bread @ (products - np.outer(total, total) / max(records, 1)) @ bread
     return Fitted(
         theta,
@@ -112,6 +136,12 @@ def fit_by_gradient(
         converged,
         tuple(notes),
     )
+
+
+def moments_start(problem: GradientProblem, ridge: float, records: int, max_iterations: int) -> Floats:
+    """Where moments lead, roughly; held back as by the noise of so many reports, or they may have no solution."""
+    objective = held_back(problem.value_and_gradient, max(ridge, records**0.5))
+    return ascend(objective, np.zeros(problem.size), records, max_iterations, ROUGH).theta
 
 
 def _unfinished(converged: bool, iterations: int) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import Bounds, minimize
 
 from askance.arrays import Floats
 
@@ -57,13 +57,19 @@ def ascend(
     max_iterations: int,
     precision: Precision,
     callback: Callable[[Floats], None] | None = None,
+    limits: Floats | None = None,
 ) -> Summit:
-    """Maximise by L-BFGS an objective that is a sum over records; ``converged`` if it did not run out of steps."""
+    """Maximise by L-BFGS an objective that is a sum over records; ``converged`` if it did not run out of steps.
+
+    Parameters may be as large as their ``limits``: where an objective grows without end, the search ends there, and not
+    where numbers overflow.
+    """
 
     def below(theta: Floats) -> tuple[float, Floats]:
         value, gradient = objective(theta)
         return -value, -gradient
 
+    bounds = None if limits is None else Bounds(-limits, limits)
     options = {
         "maxiter": max_iterations,
         "maxcor": _PAIRS,
@@ -71,7 +77,7 @@ def ascend(
         "gtol": precision.slope * records,
         "ftol": precision.gain,
     }
-    found = minimize(below, start, jac=True, method="L-BFGS-B", options=options, callback=callback)
+    found = minimize(below, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options, callback=callback)
     return Summit(np.asarray(found.x), -float(found.fun), int(found.nit), int(found.nit) < max_iterations)
 
 

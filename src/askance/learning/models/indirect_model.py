@@ -64,7 +64,8 @@ class IndirectModel(ReleaseRegression):
     ridge : "auto" or float
         Penalty ``ridge / 2 * sum(theta ** 2)`` on the summed objective; the intercept of States is free. "auto": none
         where the data have a finite estimate without. Of States, log-F or a ridge towards the base rate take its place,
-        as in :class:`~askance.IndirectClassifier`; for chains with more features than tokens can tell it is 3.
+        as in :class:`~askance.IndirectClassifier`; for chains with more features than tokens can tell it is 3, and
+        where a chain has no finite estimate 1, by moments the root of the number of tokens, which is said.
     fit_intercept : bool
         Whether States adds a constant to the features of x.
     decode : {"posterior", "viterbi"}

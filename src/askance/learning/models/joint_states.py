@@ -1,22 +1,33 @@
 """Several hidden attributes as one: every combination of their true states, and what reports say about each.
 
-Combinations are numbered with the last attribute running fastest.
+Combinations are numbered with the last attribute running fastest. Nodes of a quadrature take the place of the states of
+a hidden number.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import reduce
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from askance.arrays import Floats
-from askance.channels.channel import ReportTables
+from askance.channels.report_columns import NumberReports, ReportColumn, StateReports
 from askance.errors import InvalidInput, Unidentifiable
+from askance.learning.models.number_grid import NumberGrid
 
 _LARGEST_TABLE = 20_000_000  # distinct reports x combinations of true states: 160 MB, and a few of these at a time
 _SMALLEST_SINGULAR_VALUE = 1e-9  # against the largest, as of a channel for attributes: less is lost in rounding
+
+
+class ReportTable(NamedTuple):
+    """P(reports | truth), rows x combinations, how many records have each row, and a logarithm left out of all."""
+
+    likelihood: Floats
+    counts: Floats
+    left_out: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,91 +36,132 @@ class HiddenStates:
 
     Parameters
     ----------
-    matrices : d arrays, O_j x K_j
-        P(report | truth).
-    codes : n x d
-        Row numbers of the matrices.
+    attributes : d columns
+        P(report | truth), the truths, and the rows that reports are; of a number the truths are nodes.
+    log_weights : d arrays
+        Of nodes; zero for states.
     """
 
-    matrices: tuple[Floats, ...]
-    codes: NDArray[np.int64]
+    attributes: tuple[StateReports, ...]
+    log_weights: tuple[Floats, ...]
 
     @classmethod
-    def of(cls, channel: Any, reports: Any) -> "HiddenStates":
-        """Read reports by the channel that made them."""
-        matrices, codes = _read(channel, reports)
-        if not len(codes):
-            raise InvalidInput("no reports", "at least one")
-        return cls(tuple(np.asarray(matrix, dtype=float) for matrix in matrices), codes.astype(np.int64))
+    def of(cls, columns: Iterable[ReportColumn], grids: Sequence[NumberGrid] = ()) -> "HiddenStates":
+        """Put nodes in the place of numbers; there is a grid for each number."""
+        left, attributes, weights = iter(grids), [], []
+        for one in columns:
+            if isinstance(one, NumberReports):
+                points, log_weights = next(left).nodes()
+                distinct, codes = np.unique(one.reports, return_inverse=True)
+                matrix = np.exp(one.law.log_density(distinct[:, None] - points))
+                attributes.append(StateReports(matrix, points, codes))
+                weights.append(log_weights)
+            else:
+                attributes.append(one)
+                weights.append(np.zeros(len(one.values)))
+        return cls(tuple(attributes), tuple(weights))
 
     @property
     def rows(self) -> int:
-        return len(self.codes)
-
-    @property
-    def attributes(self) -> int:
-        """How many attributes there are."""
-        return len(self.matrices)
+        return len(self.attributes[0].codes)
 
     @property
     def states(self) -> int:
         """How many combinations of true states there are."""
-        return math.prod(matrix.shape[1] for matrix in self.matrices)
+        return math.prod(len(one.values) for one in self.attributes)
 
-    def refuse_lost_truth(self) -> None:
-        """Refuse noise that is not valid ([RR] section 2): its matrix must have independent columns.
+    def truths(self) -> Floats:
+        """The combinations, states x attributes."""
+        axes = np.meshgrid(*(one.values for one in self.attributes), indexing="ij")
+        return np.stack([axis.ravel() for axis in axes], axis=1)
 
-        Then no two laws of the truth lead to the same law of reports. The product over attributes is valid if
-        every attribute's matrix is.
+    def state_log_weights(self) -> Floats:
+        """What each combination weighs."""
+        return reduce(lambda sofar, more: np.add.outer(sofar, more).ravel(), self.log_weights)
+
+    def table(self, person: NDArray[np.int64] | None, shared: bool) -> ReportTable:
+        """Return P(reports | truth) of each distinct row, of each row, or of all rows of each person.
+
+        Parameters
+        ----------
+        person : n, optional
+            Numbers from zero, in the order of their first rows. Reports of one person are about one truth.
+        shared : bool
+            Whether all truths have one law, so that equal rows need not be told apart.
         """
-        for j, matrix in enumerate(self.matrices):
-            values = np.linalg.svd(matrix, compute_uv=False)
-            enough = len(values) >= matrix.shape[1] and values[-1] > _SMALLEST_SINGULAR_VALUE * values[0]
-            if not enough:
-                where = f" of attribute {j + 1}" if len(self.matrices) > 1 else ""
-                raise Unidentifiable(
-                    f"the noise{where} is not valid: its matrix has rank {np.linalg.matrix_rank(matrix)} for "
-                    f"{matrix.shape[1]} true states, so that different laws of the truth lead to the same reports",
-                    "a channel whose columns are linearly independent",
-                    "If the model is identifiable even so, say require_valid=False.",
-                )
-
-    def grouped(self) -> tuple[Floats, Floats]:
-        """P(report | truth) of each distinct report (R x M), and how often it came."""
-        distinct, counts = np.unique(self.codes, axis=0, return_counts=True)
-        return self._table(distinct), counts.astype(float)
-
-    def by_row(self) -> tuple[Floats, Floats]:
-        """The same for every row on its own."""
-        return self._table(self.codes), np.ones(self.rows)
+        codes = np.column_stack([one.codes for one in self.attributes]).astype(np.int64)
+        if person is not None:
+            return self._together(self._table(codes), person)
+        if not shared:
+            return ReportTable(self._table(codes), np.ones(len(codes)))
+        distinct, counts = np.unique(codes, axis=0, return_counts=True)
+        return ReportTable(self._table(distinct), counts.astype(float))
 
     def _table(self, codes: NDArray[np.int64]) -> Floats:
         if len(codes) * self.states > _LARGEST_TABLE:
             raise InvalidInput(
                 f"{self.states:,} combinations of true states and {len(codes):,} distinct reports",
                 f"a product of at most {_LARGEST_TABLE:,}",
-                "This recipe enumerates the truth; it is for few attributes with few states.",
+                "This recipe enumerates the truth; it is for few attributes with few states, or one or two numbers.",
             )
         table = np.ones((len(codes), 1))
-        for j, matrix in enumerate(self.matrices):
-            table = (table[:, :, None] * matrix[codes[:, j], None, :]).reshape(len(codes), -1)
+        for j, one in enumerate(self.attributes):
+            table = (table[:, :, None] * one.matrix[codes[:, j], None, :]).reshape(len(codes), -1)
         return table
 
+    def _together(self, table: Floats, person: NDArray[np.int64]) -> ReportTable:
+        """Multiply the rows of each person ([RR] (3)): given the truth, they were drawn independently."""
+        order = np.argsort(person, kind="stable")
+        firsts = np.flatnonzero(np.diff(person[order], prepend=-1))
+        with np.errstate(divide="ignore"):
+            logs = np.add.reduceat(np.log(table[order]), firsts, axis=0)  # many small factors have no product
+        top = logs.max(axis=1)
+        if not np.isfinite(top).all():
+            raise InvalidInput(
+                f"reports of person {int(np.flatnonzero(~np.isfinite(top))[0]) + 1} that no truth explains together",
+                "reports about one truth, drawn by this channel",
+            )
+        return ReportTable(np.exp(logs - top[:, None]), np.ones(len(firsts)), float(top.sum()))
 
-def _read(channel: Any, reports: Any) -> ReportTables:
-    """The matrices of a channel, whichever kind it is, and its reports as codes."""
-    if hasattr(channel, "report_tables"):
-        tables: ReportTables = channel.report_tables(reports)
-        return tables
-    if isinstance(channel, Sequence) and channel and all(getattr(one, "hides", None) == "labels" for one in channel):
-        parts = [
-            one.report_tables(column) for one, column in zip(channel, _columns(reports, len(channel)), strict=True)
-        ]
-        return [matrix for matrices, _ in parts for matrix in matrices], np.column_stack([codes for _, codes in parts])
-    raise InvalidInput(
-        f"a {type(channel).__name__} as channel",
-        "a finite channel, a sequence of them, a StateFlip, or a RowChannel with finite features",
-    )
+
+def refuse_lost_truth(columns: Iterable[ReportColumn]) -> None:
+    """Refuse noise that is not valid ([RR] section 2): its matrix must have independent columns.
+
+    Then no two laws of the truth lead to the same law of reports. The product over attributes is valid if every
+    attribute's matrix is; of added noise, normal and Laplace are.
+    """
+    columns = list(columns)
+    for j, one in enumerate(columns):
+        if isinstance(one, NumberReports):
+            continue
+        values = np.linalg.svd(one.matrix, compute_uv=False)
+        states = one.matrix.shape[1]
+        if len(values) < states or values[-1] <= _SMALLEST_SINGULAR_VALUE * values[0]:
+            where = f" of attribute {j + 1}" if len(columns) > 1 else ""
+            raise Unidentifiable(
+                f"the noise{where} is not valid: its matrix has rank {np.linalg.matrix_rank(one.matrix)} for "
+                f"{states} true states, so that different laws of the truth lead to the same reports",
+                "a channel whose columns are linearly independent",
+                "If the model is identifiable even so, say require_valid=False.",
+            )
+
+
+def read_columns(channel: Any, reports: Any) -> list[ReportColumn]:
+    """What reports say about each attribute, whichever kind of channel drew them."""
+    columns: list[ReportColumn]
+    if hasattr(channel, "report_columns"):
+        columns = channel.report_columns(reports)
+    elif isinstance(channel, Sequence) and channel and all(getattr(one, "hides", None) == "labels" for one in channel):
+        each = zip(channel, _columns(reports, len(channel)), strict=True)
+        columns = [column for one, part in each for column in one.report_columns(part)]
+    else:
+        raise InvalidInput(
+            f"a {type(channel).__name__} as channel",
+            "a finite channel, a sequence of them, a StateFlip, GaussianNoise, LaplaceNoise, or a RowChannel",
+        )
+    if not len(columns[0][-1]):
+        raise InvalidInput("no reports", "at least one")
+    return columns
 
 
 def _columns(reports: Any, width: int) -> list[Any]:

@@ -10,8 +10,7 @@ from askance.learning.models.chain_problem import Method
 from askance.learning.models.evidence import encoded, likelihood, unbiased
 from askance.learning.models.families import States
 from askance.learning.models.fitted import Fitted
-from askance.learning.models.gradient_fit import fit_by_gradient
-from askance.learning.models.gradient_search import ROUGH, ascend, held_back
+from askance.learning.models.gradient_fit import fit_by_gradient, moments_start
 from askance.learning.models.user_problem import FamilyProblem, FeatureProblem, stacked_features
 
 
@@ -60,19 +59,13 @@ def fit_own(
         except Unidentifiable:  # the likelihood may tell what no average does
             wanted = None
         if wanted is not None:
-            near = _by_moments(problem_of(wanted, "moments"), ridge, len(wanted), max_iterations)
+            near = moments_start(problem_of(wanted, "moments"), ridge, len(wanted), max_iterations)
             starts = (near, 3 * near)  # as of the softmax model: reports shrink what truths would show
     names = tuple(getattr(family, "names", None) or (f"theta{j}" for j in range(problem.size)))
     found = fit_by_gradient(
         problem, clean, len(evidence), ridge, max_iterations, marginal=method == "marginal", starts=starts
     )
     return OwnFit(found, names, len(evidence), None if features is None else int(features.shape[1]))
-
-
-def _by_moments(problem: Any, ridge: float, records: int, max_iterations: int) -> Floats:
-    """Where moments lead, roughly; held back as by the noise of so many reports, or they may have no solution."""
-    objective = held_back(problem.value_and_gradient, max(ridge, records**0.5))
-    return ascend(objective, np.zeros(problem.size), records, max_iterations, ROUGH).theta
 
 
 def own_probabilities(family: Any, X: Any, classes: int, width: int | None, parameters: Floats) -> Floats:

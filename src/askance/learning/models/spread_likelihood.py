@@ -1,4 +1,4 @@
-"""The recipe of [RR] section 4 for any model with finitely many true states and any corruption of them.
+"""The recipe of [RR] section 4 for any model of true states, or of nodes that stand for numbers, and any corruption.
 
 Maximise  sum_r count_r log sum_k S[r, k] p_theta(k)  over theta, for a log-probability that somebody else wrote. Its
 gradient is the posterior mean of the model's own score, so all that is needed of the model are the derivatives of its
@@ -22,6 +22,7 @@ Gradient = Callable[[Floats], NDArray[np.float64]]
 FitWeighted = Callable[[Floats], NDArray[np.float64]]
 
 _STEP = float(np.finfo(float).eps ** (1 / 3))  # of central differences: rounding and truncation are equal there
+_SMALLEST = float(np.finfo(float).tiny)
 _NORMALISED = 1e-6  # by which probabilities may miss a sum of one: single precision keeps that
 
 
@@ -45,17 +46,24 @@ class SpreadLikelihood:
     likelihood : R x K
         P(report_r | truth k), of each distinct report, or of each row.
     counts : R
+    left_out : float
+        What was left out of the logarithm of the likelihood, whatever theta.
     gradient : function of theta, optional
         The derivatives by theta: K x P, or R x K x P.
+    log_weights : K, optional
+        Where states are nodes of a quadrature: what each weighs. Log-probabilities are then those of a density, and
+        are made to sum to one on the grid, or a search might gain by a peak between its nodes.
     """
 
     log_probability: LogProbability
     likelihood: Floats
     counts: Floats
+    left_out: float = 0.0
     gradient: Gradient | None = None
+    log_weights: Floats | None = None
 
-    def logs(self, theta: Floats) -> Floats:
-        """The model's log-probabilities, checked."""
+    def _given(self, theta: Floats) -> Floats:
+        """What the model says, with the weights of nodes."""
         logs = np.asarray(self.log_probability(theta), dtype=float)
         rows, states = self.likelihood.shape
         if logs.ndim != 2 or logs.shape != (rows, states):
@@ -67,6 +75,14 @@ class SpreadLikelihood:
             )
         if np.isnan(logs).any() or (logs == np.inf).any():
             raise InvalidInput(f"a log-probability that is no number at theta = {theta}", "numbers, or minus infinity")
+        return logs if self.log_weights is None else logs + self.log_weights
+
+    def logs(self, theta: Floats) -> Floats:
+        """The model's log-probabilities, checked."""
+        logs = self._given(theta)
+        if self.log_weights is not None:
+            normalised: Floats = logs - np.logaddexp.reduce(logs, axis=-1, keepdims=True)
+            return normalised
         total = np.exp(logs).sum(axis=-1)
         if np.abs(total - 1).max() > _NORMALISED:
             worst = float(np.ravel(total)[np.abs(total - 1).argmax()])
@@ -77,13 +93,19 @@ class SpreadLikelihood:
             )
         return logs
 
+    def mass(self, theta: Floats) -> Floats:
+        """What the law of each row sums to on the grid."""
+        return np.atleast_1d(np.exp(np.logaddexp.reduce(self._given(theta), axis=-1)))
+
     def posterior(self, theta: Floats) -> tuple[Floats, float]:
         """P(truth | report), R x K, and the log-likelihood."""
         joint = self.likelihood * np.exp(self.logs(theta))
         evidence = joint.sum(axis=1)
+        return joint / np.maximum(evidence, _SMALLEST)[:, None], self._value(evidence)
+
+    def _value(self, evidence: Floats) -> float:
         with np.errstate(divide="ignore"):
-            value = float(self.counts @ np.log(evidence))
-        return joint / np.maximum(evidence, np.finfo(float).tiny)[:, None], value
+            return float(self.counts @ np.log(evidence)) + self.left_out
 
     def derivatives(self, theta: Floats) -> Floats:
         """Of the model's log-probabilities: K x P, or R x K x P."""
@@ -93,7 +115,11 @@ class SpreadLikelihood:
         shape = (*self.logs(theta).shape, len(theta))
         if given.size != int(np.prod(shape)):
             raise InvalidInput(f"a gradient of shape {given.shape}", f"{shape}: one number more for each parameter")
-        return given.reshape(shape)
+        slopes = given.reshape(shape)
+        if self.log_weights is None:
+            return slopes
+        mean: Floats = np.einsum("...k,...kp->...p", np.exp(self.logs(theta)), slopes)
+        return slopes - mean[..., None, :]
 
     def _differences(self, theta: Floats) -> Floats:
         columns = []
@@ -107,10 +133,13 @@ class SpreadLikelihood:
 
     def scores(self, theta: Floats) -> tuple[Floats, float]:
         """The score of each report, R x P, and the log-likelihood."""
-        posterior, value = self.posterior(theta)
-        slopes = self.derivatives(theta)
-        scores = posterior @ slopes if slopes.ndim == 2 else np.einsum("rk,rkp->rp", posterior, slopes)
-        return scores, value
+        slopes, chances = self.derivatives(theta), np.exp(self.logs(theta))
+        if slopes.ndim == 3:
+            posterior, value = self.posterior(theta)
+            return np.einsum("rk,rkp->rp", posterior, slopes), value
+        evidence = self.likelihood @ chances  # no table of posteriors: with nodes for states it may be large
+        totals = self.likelihood @ (chances[:, None] * slopes)
+        return totals / np.maximum(evidence, _SMALLEST)[:, None], self._value(evidence)
 
     def value_and_gradient(self, theta: Floats) -> tuple[float, Floats]:
         """The log-likelihood and its gradient."""

@@ -1,0 +1,219 @@
+"""Hidden numbers are integrated out as the closed form says, and several reports of one person count together."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.stats import multivariate_normal, norm
+
+import askance as ask
+from askance.errors import InvalidInput, NotAvailable
+
+
+def normal(theta, truths):
+    return norm.logpdf(truths[:, 0], theta[0], np.exp(theta[1]))
+
+
+def share(theta):
+    return -np.logaddexp(0, [theta[0], -theta[0]])
+
+
+def normal_gradient(theta, truths):
+    z = (truths[:, 0] - theta[0]) / np.exp(theta[1])
+    return np.column_stack([z / np.exp(theta[1]), z**2 - 1])
+
+
+@pytest.mark.parametrize("spread", [0.3, 1.0, 5.0])
+def test_normal_numbers_under_normal_noise_are_the_closed_form(spread):
+    """Reports are normal with variance tau^2 + 1, whose maximum is known; laws narrower and wider than the noise."""
+    rng = np.random.default_rng(1)
+    channel = ask.GaussianNoise(1.0)
+    reports = channel.simulate(rng.normal(2.0, spread, (2_000, 1)), rng)
+    found = ask.fit_spread(normal, channel, reports, [0.0, 0.0], gradient=normal_gradient, names=["mean", "log sd"])
+    mean, variance = reports.mean(), reports.var()
+    error = found.standard_errors
+    assert abs(found.parameters[0] - mean) < 1e-2 * error[0]
+    assert abs(found.parameters[1] - 0.5 * np.log(variance - 1)) < 1e-2 * error[1]
+    assert found.log_likelihood == pytest.approx(norm.logpdf(reports, mean, np.sqrt(variance)).sum(), abs=1e-3)
+    assert error[0] == pytest.approx(np.sqrt(variance / len(reports)), rel=1e-3)
+    made = ask.fit_spread(normal, channel, reports, [0.0, 0.0])
+    np.testing.assert_allclose(made.parameters, found.parameters, atol=1e-5)
+
+
+def test_a_regression_between_two_hidden_numbers_is_the_closed_form():
+    """x and y = a + b x + e, both with noise: the pair is normal, and its likelihood can be written down."""
+    rng = np.random.default_rng(2)
+    x = rng.normal(0, 1, 800)
+    truth = np.column_stack([x, 0.5 + 0.8 * x + rng.normal(0, 0.7, 800)])
+    channel = ask.GaussianNoise(1.0)
+    reports = channel.simulate(truth, rng)
+
+    def line(theta, truths):
+        first = norm.logpdf(truths[:, 0], theta[2], np.exp(theta[3]))
+        return first + norm.logpdf(truths[:, 1], theta[0] + theta[1] * truths[:, 0], np.exp(theta[4]))
+
+    def below(theta):
+        b, v, w = theta[1], np.exp(2 * theta[3]), np.exp(2 * theta[4])
+        covariance = [[v + 1, b * v], [b * v, b * b * v + w + 1]]
+        return -multivariate_normal([theta[2], theta[0] + b * theta[2]], covariance).logpdf(reports).sum()
+
+    found = ask.fit_spread(line, channel, reports, np.zeros(5))
+    exact = minimize(below, np.zeros(5), tol=1e-9)
+    assert np.all(np.abs(found.parameters - exact.x) < 0.02 * found.standard_errors)
+    assert found.log_likelihood == pytest.approx(-exact.fun, abs=1e-2)
+    assert np.all(np.abs(found.parameters - [0.5, 0.8, 0, 0, np.log(0.7)]) < 4 * found.standard_errors)
+
+
+def test_laplace_noise_within_public_bounds_and_a_hidden_label():
+    """A logistic model of a hidden label on a hidden number between bounds, 4 standard errors: one seed in 5,000."""
+    rng = np.random.default_rng(3)
+    x = rng.uniform(0, 1, (4_000, 1))
+    label = np.where(rng.random(4_000) < 1 / (1 + np.exp(2 - 4 * x[:, 0])), "yes", "no")
+    channel = ask.RowChannel(ask.LaplaceNoise(0.3, bounds=(0, 1)), label=ask.Warner(0.85))
+    reports = channel.simulate((x, label), rng)
+
+    def logistic(theta, truths):  # of a number that is uniform between its bounds
+        logit = theta[0] + theta[1] * truths[:, 0]
+        return -np.logaddexp(0, np.where(truths[:, 1] == 1, -logit, logit))
+
+    found = ask.fit_spread(logistic, channel, reports, [0.0, 0.0])
+    assert np.all(np.abs(found.parameters - [-2, 4]) < 4 * found.standard_errors)
+    assert np.all(found.standard_errors < 0.5)
+    naive = ask.IndirectClassifier(ask.Warner(0.85)).fit(reports[0], reports[1]).parameters_[1]
+    assert naive < found.parameters[1] - 4 * found.standard_errors[1]  # noise on x shortens what is not told about it
+
+
+def test_the_law_that_was_learned_is_the_law_in_prediction():
+    rng = np.random.default_rng(4)
+    channel = ask.GaussianNoise(1.0)
+    found = ask.fit_spread(normal, channel, channel.simulate(rng.normal(3, 0.8, (2_000, 1)), rng), [0.0, 0.0])
+    new = np.array([[-2.0], [3.0], [40.0]])  # the last lies outside all that was seen
+    truths, chances = found.posterior(new)
+    mean, variance = found.parameters[0], np.exp(2 * found.parameters[1])
+    gain = variance / (variance + 1)
+    np.testing.assert_allclose(chances @ truths, mean + gain * (new - mean), atol=1e-4)
+    np.testing.assert_allclose(chances.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("times", [2, 5])
+def test_several_reports_about_one_number_are_their_mean(times):
+    """Under normal noise the mean of M reports tells all, with a variance of 1 / M."""
+    rng = np.random.default_rng(5)
+    channel = ask.GaussianNoise(1.0, bounds=(-50, 50))
+    truth = np.repeat(rng.normal(0, 1, 500), times)
+    person = np.repeat(rng.permutation(500), times)
+    mixed = rng.permutation(len(truth))
+    reports = channel.simulate(truth[mixed, None], rng)
+    found = ask.fit_spread(
+        normal, channel, reports, [0.0, 0.0], person=person[mixed], support=(-9, 9), gradient=normal_gradient
+    )
+    means = np.bincount(person[mixed], reports[:, 0]) / times
+    assert abs(found.parameters[0] - means.mean()) < 1e-2 * found.standard_errors[0]
+    assert found.parameters[1] == pytest.approx(0.5 * np.log(means.var() - 1 / times), abs=1e-3)
+    assert f"reported {times} times" in found.privacy
+    within = ((reports[:, 0] - means[person[mixed]]) ** 2).sum()
+    left = norm.logpdf(means, means.mean(), means.std()).sum() - 0.5 * within
+    left += 500 * (-0.5 * (times - 1) * np.log(2 * np.pi) - 0.5 * np.log(times))
+    assert found.log_likelihood == pytest.approx(left, abs=1e-2)
+    truths, chances = found.posterior(reports[:times], person=np.zeros(times))
+    variance = np.exp(2 * found.parameters[1])
+    gain = variance / (variance + 1 / times)
+    expected = found.parameters[0] + gain * (reports[:times].mean() - found.parameters[0])
+    np.testing.assert_allclose(chances @ truths, [[expected]], atol=1e-4)
+
+
+def test_reports_by_person_are_those_of_a_repeated_channel():
+    rng = np.random.default_rng(6)
+    device = ask.Warner(0.7)
+    truth = rng.choice(["no", "yes"], 400, p=[0.6, 0.4])
+    table = np.column_stack([device.simulate(truth, rng) for _ in range(3)])
+
+    whole = ask.fit_spread(share, ask.Repeated(device, 3), table, [0.0])
+    rows = ask.fit_spread(share, device, table.ravel(), [0.0], person=np.repeat(np.arange(400), 3))
+    np.testing.assert_allclose(rows.parameters, whole.parameters, atol=1e-7)
+    np.testing.assert_allclose(rows.covariance, whole.covariance, rtol=1e-5)
+    assert rows.log_likelihood == pytest.approx(whole.log_likelihood)
+    assert (
+        rows.privacy
+        == whole.privacy
+        == "epsilon 2.542, protects one answer, reported 3 times " + ("(any two answers of one person)")
+    )
+    one = ask.fit_spread(share, device, table[:, 0], [0.0])
+    assert rows.standard_errors[0] < 0.8 * one.standard_errors[0]
+    _, chances = rows.posterior(["yes", "yes", "no"], person=["a", "a", "b"])
+    p = np.exp(share(rows.parameters))
+    joint = p * np.array([[0.3**2, 0.7**2], [0.7, 0.3]])
+    np.testing.assert_allclose(chances, joint / joint.sum(axis=1, keepdims=True))
+
+
+def test_covariates_of_people_give_each_its_own_law():
+    rng = np.random.default_rng(7)
+    z = rng.normal(size=300)
+    channel = ask.GaussianNoise(0.5)
+    reports = channel.simulate((1 + 2 * z + rng.normal(0, 1, 300))[:, None], rng)
+
+    def line(at):
+        return lambda theta, truths: norm.logpdf(truths[:, 0], theta[0] + theta[1] * at[:, None], np.exp(theta[2]))
+
+    found = ask.fit_spread(line(z), channel, reports, np.zeros(3))
+    known = np.linalg.lstsq(np.column_stack([np.ones(300), z]), reports[:, 0], rcond=None)[0]
+    assert np.all(np.abs(found.parameters[:2] - known) < 0.02 * found.standard_errors[:2])
+    truths, chances = found.posterior([[0.0]], log_probability=line(np.array([1.0])))
+    variance = np.exp(2 * found.parameters[2])
+    centre = found.parameters[:2].sum()
+    assert (chances @ truths)[0, 0] == pytest.approx(centre * 0.25 / (variance + 0.25), abs=1e-4)
+
+
+# -- refusals ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    rng = np.random.default_rng(8)
+    channel = ask.GaussianNoise(1.0, bounds=(0, 4))
+    return channel, channel.simulate(rng.uniform(0, 4, (300, 1)), rng)
+
+
+def test_a_density_that_does_not_end_at_the_public_bounds_is_refused(numbers):
+    with pytest.raises(InvalidInput, match=r"integrates to 0\.\d+ over \(0, 4\)"):
+        ask.fit_spread(normal, *numbers, [2.0, 0.0])
+
+
+def test_reports_that_scatter_no_more_than_the_noise_are_refused():
+    """The maximum has no width: no grid is fine enough."""
+    reports = norm.ppf((np.arange(200) + 0.5) / 200)[:, None] * 0.9
+    with pytest.raises(InvalidInput, match="no more than the noise alone"):
+        ask.fit_spread(normal, ask.GaussianNoise(1.0), reports, [0.0, 0.0])
+
+
+def test_four_numbers_are_refused():
+    reports = np.random.default_rng(0).normal(size=(400, 4))
+    with pytest.raises(InvalidInput, match="one or two numbers"):
+        ask.fit_spread(lambda t, x: norm.logpdf(x, t[0]).sum(axis=1), ask.GaussianNoise(0.5), reports, [0.0])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"support": (1, 0)}, "support="),
+        ({"support": "all"}, "support="),
+        ({"support": [(0, 1), (0, 1)]}, "one for each hidden number"),
+        ({"person": [1, 2]}, "person of shape"),
+    ],
+)
+def test_supports_and_people_that_do_not_fit_are_refused(numbers, options, message):
+    with pytest.raises(InvalidInput, match=message):
+        ask.fit_spread(normal, *numbers, [2.0, 0.0], **options)
+
+
+def test_what_is_about_states_or_numbers_only_is_refused(numbers):
+    with pytest.raises(InvalidInput, match="no number is hidden"):
+        ask.fit_spread(lambda t: np.log([0.5, 0.5]), ask.Warner(0.8), ["yes"], [0.0], support=(0, 1))
+    with pytest.raises(NotAvailable, match="fit_weighted for hidden numbers"):
+        ask.fit_spread(normal, *numbers, [2.0, 0.0], fit_weighted=lambda counts: counts[:2])
+    with pytest.raises(InvalidInput, match="nan in row 2"):
+        ask.fit_spread(normal, ask.GaussianNoise(1.0), [[0.0], [np.nan]], [0.0, 0.0])
+
+
+def test_reports_that_no_truth_explains_together_are_refused():
+    with pytest.raises(InvalidInput, match="person 2 that no truth explains"):
+        ask.fit_spread(share, ask.Identity(["a", "b"]), ["a", "a", "b"], [0.0], person=[7, 3, 3])
