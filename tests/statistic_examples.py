@@ -28,6 +28,7 @@ from askance.learning.totals.shaped_sums import ShapedSums
 from askance.learning.totals.user_losses import as_loss
 from askance.mechanisms.sums.label_shape import LabelShape
 from askance.statistics.base import Records
+from askance.statistics.column_edges import ColumnEdges
 from askance.statistics.device_noise import DeviceNoise
 from askance.statistics.features import FeatureMoments, FeatureTotals
 from askance.statistics.frequencies import ReportFrequencies
@@ -189,6 +190,7 @@ EXAMPLES = {
     "frequencies": (ReportFrequencies(4), some_records),
     "features": (FeatureMoments(3, True), some_records),
     "totals of features": (FeatureTotals(3), some_records),
+    "edges of columns": (ColumnEdges(np.array([0, 2]), 4), some_records),
     "features without intercept": (FeatureMoments(3, False), some_records),
     "marginal score": (score("marginal"), some_records),
     "moment score": (score("moments"), some_records),

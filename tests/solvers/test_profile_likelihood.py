@@ -116,3 +116,35 @@ def test_the_end_of_a_curve_that_flattens_is_found_and_not_interpolated(plateau)
     _, [one] = profiles(flattening, np.zeros(1), [np.ones(1)])
     end = -math.log1p(-stats.norm.ppf(0.975) / plateau)
     np.testing.assert_allclose(one.interval(0.95), [-end, end], rtol=1e-4)
+
+
+def test_every_direction_has_a_profile_however_many_higher_hills_are_found():
+    def hills(t):
+        value = 4 * math.cos(2 * t[0]) + 0.8 * t[0] - 0.01 * t[0] ** 2 - 0.5 * t[1] ** 2
+        slope = np.array([-8 * math.sin(2 * t[0]) + 0.8 - 0.02 * t[0], -t[1]])
+        return Local(value, slope, np.diag([16 * math.cos(2 * t[0]) + 0.02, 1.0]))
+
+    first, directions = climb(hills, np.zeros(2)), [np.array([1.0, 0.0])] * 5
+    highest, found = ProfileSearch(hills, np.zeros(2)).all_profiles(
+        first, directions, [math.pi * number for number in (1, 2, 3, 4, 5)]
+    )
+    assert highest.local.value > first.local.value
+    assert len(found) == 5
+
+
+def test_profiles_beyond_the_evaluations_that_they_may_take_are_left_out():
+    def parabola(t):
+        taken.append(t)
+        return Local(-0.5 * float(t @ t), -t, np.eye(3))
+
+    taken, full, directions = [], climb(lambda t: Local(-0.5 * float(t @ t), -t, np.eye(3)), np.zeros(3)), np.eye(3)
+    _, whole = ProfileSearch(parabola, np.zeros(3)).all_profiles(full, directions)
+    needed = len(taken)
+    assert len(whole) == 3
+    for most, there in ((needed, 3), (needed - 1, 2), (0, 0)):
+        taken.clear()
+        _, found = ProfileSearch(parabola, np.zeros(3), most=most).all_profiles(full, directions)
+        assert len(found) == there
+        assert len(taken) <= most
+        for one, other in zip(found, whole, strict=False):
+            assert one.interval() == other.interval()

@@ -49,17 +49,25 @@ class LogF:
     def __call__(self, flat: Floats) -> Local:
         """Value, gradient and information (minus the Hessian) at parameters flattened class by class."""
         free, width = self.centre.shape
-        moved = (flat.reshape(free, width) - self.centre) * self.scale
         used = np.flatnonzero(self.scale)
-        law = posterior(np.ascontiguousarray(moved.T))
-        probabilities = law.probabilities[:, 1:]
-        even = 1.0 / (free + 1)
-        value = self.weight * float((even * moved[:, used].sum()) - law.log_partition[used].sum())
-        gradient = self.weight * (even - probabilities).T * self.scale
+        value, probabilities = self._law(flat)
+        gradient = self.weight * (1.0 / (free + 1) - probabilities).T * self.scale
         information = np.zeros((free, width, free, width))
-        for column in used:
-            p = probabilities[column]
-            curvature = self.weight * self.scale[column] ** 2 * (np.diag(p) - np.outer(p, p))
-            information[:, column, :, column] = curvature
+        p = probabilities[used]
+        spread = p[:, :, None] * np.eye(free) - p[:, :, None] * p[:, None, :]
+        information[:, used, :, used] = (self.weight * self.scale[used] ** 2)[:, None, None] * spread
         size = free * width
         return Local(value, gradient.ravel(), information.reshape(size, size))
+
+    def value(self, flat: Floats) -> float:
+        """The value alone."""
+        return self._law(flat)[0]
+
+    def _law(self, flat: Floats) -> tuple[float, Floats]:
+        """The value, and the probabilities of all classes but the first, columns x K-1."""
+        moved = (flat.reshape(self.centre.shape) - self.centre) * self.scale
+        used = np.flatnonzero(self.scale)
+        law = posterior(np.ascontiguousarray(moved.T))
+        even = 1.0 / (len(self.centre) + 1)
+        value = self.weight * float((even * moved[:, used].sum()) - law.log_partition[used].sum())
+        return value, law.probabilities[:, 1:]

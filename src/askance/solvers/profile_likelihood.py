@@ -7,7 +7,7 @@ the estimate itself is not. The values whose root is within the quantile are the
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -130,6 +130,9 @@ class ProfileSearch:
         The objective with next to no penalty, if ``objective`` has one: says which ends are open.
     far : float
         The largest absolute value of c.theta that is looked at: logits of e^50 are certainties.
+    most : float
+        Evaluations that all profiles may take together. How many one takes is not known beforehand: some dozens on one
+        hill, a thousand between the many hills of a wide likelihood.
     """
 
     objective: Objective
@@ -137,33 +140,74 @@ class ProfileSearch:
     ratio_scale: Callable[[Floats, Floats], float] | None = None
     unpenalised: Objective | None = None
     far: float = 50.0
+    most: float = math.inf
 
     def all_profiles(
         self, full: Solution, directions: Sequence[Floats], nulls: Sequence[float] | None = None
     ) -> tuple[Solution, list[Profile]]:
-        """Return a profile for each direction; also the full fit, which is better if a constrained one led higher."""
-        for _ in range(3):  # each time the maximum is a higher one: more than two hills are not met
-            found, highest = self._profiles(full, directions, nulls or [0.0] * len(directions))
+        """Return a profile for each direction; also the full fit, which is better if a constrained one led higher.
+
+        There are fewer profiles than directions where the others would have taken too many evaluations.
+        """
+        count = _Count(self.most)
+        counted = replace(
+            self,
+            objective=count.of(self.objective),
+            unpenalised=None if self.unpenalised is None else count.of(self.unpenalised),
+        )
+        for last in (False, False, True):  # each time the maximum is a higher one: more hills are left unclimbed
+            found, highest = counted._profiles(full, directions, nulls or [0.0] * len(directions), last)
             if highest is full:
-                return full, found
+                break
             full = highest
         return full, found
 
     def _profiles(
-        self, full: Solution, directions: Sequence[Floats], nulls: Sequence[float]
+        self, full: Solution, directions: Sequence[Floats], nulls: Sequence[float], last: bool
     ) -> tuple[list[Profile], Solution]:
-        plain = None if self.unpenalised is None else _Plain(self.unpenalised, climb(self.unpenalised, full.theta))
-        found = []
-        for direction, null in zip(directions, nulls, strict=True):
-            one = _Direction(self, full, np.asarray(direction, dtype=float), plain)
-            found.append(one.profile(null))
-            for theta in one.landmarks:
-                again = climb(self.objective, theta, tolerance=_EXACT)
-                if again.local.value > full.local.value + _HIGHER:
-                    again = climb(self.objective, again.theta)
-                if again.converged and again.local.value > full.local.value + _HIGHER:
-                    return found, again
+        found: list[Profile] = []
+        try:
+            plain = None if self.unpenalised is None else _Plain(self.unpenalised, climb(self.unpenalised, full.theta))
+            for direction, null in zip(directions, nulls, strict=True):
+                one = _Direction(self, full, np.asarray(direction, dtype=float), plain)
+                curve = one.profile(null)
+                higher = None if last else self._higher(full, one.landmarks)
+                found.append(curve)
+                if higher is not None:
+                    return found, higher
+        except _TooMany:
+            pass
         return found, full
+
+    def _higher(self, full: Solution, landmarks: Sequence[Floats]) -> Solution | None:
+        """A maximum above the full fit, where the way up from a constrained one leads to such."""
+        for theta in landmarks:
+            again = climb(self.objective, theta, tolerance=_EXACT)
+            if again.local.value > full.local.value + _HIGHER:
+                again = climb(self.objective, again.theta)
+            if again.converged and again.local.value > full.local.value + _HIGHER:
+                return again
+        return None
+
+
+class _TooMany(Exception):
+    """All evaluations that profiles may take are taken."""
+
+
+@dataclass(eq=False)
+class _Count:
+    """How many evaluations are left."""
+
+    left: float
+
+    def of(self, objective: Objective) -> Objective:
+        def counted(theta: Floats) -> Local:
+            if self.left < 1:
+                raise _TooMany
+            self.left -= 1
+            return objective(theta)
+
+        return counted
 
 
 @dataclass(frozen=True, eq=False)

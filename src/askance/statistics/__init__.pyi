@@ -2,6 +2,8 @@ from askance.statistics.base import Records as Records
 from askance.statistics.base import Statistic as Statistic
 from askance.statistics.base import add_fields as add_fields
 from askance.statistics.base import merged as merged
+from askance.statistics.column_edges import ColumnEdges as ColumnEdges
+from askance.statistics.column_edges import Edges as Edges
 from askance.statistics.device_noise import DeviceNoise as DeviceNoise
 from askance.statistics.features import FeatureMoments as FeatureMoments
 from askance.statistics.features import FeatureTotals as FeatureTotals

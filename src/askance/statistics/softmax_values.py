@@ -12,6 +12,8 @@ from askance.statistics.row_blocks import blocks, with_intercept
 from askance.statistics.softmax_loops import add_cubed_reaches, add_cubes
 from askance.statistics.softmax_score import NARROW, Method
 
+_LOGITS = 1 << 18  # of doubles, two megabytes; half and twice as many take as long
+
 
 class ObjectiveSums(NamedTuple):
     """Sums over records: the objective at each of several parameter values."""
@@ -44,6 +46,8 @@ class SoftmaxValues:
         return add_fields(first, second)
 
     def observe(self, records: Records) -> ObjectiveSums:
+        if self.thetas.shape[2] > NARROW:
+            return self._observe_wide(records)
         values = np.zeros(len(self.thetas))
         for block in blocks(records):
             rows = with_intercept(block.features, self.intercept, self.centre)
@@ -51,6 +55,17 @@ class SoftmaxValues:
             weights = np.ones(len(block)) if block.weights is None else block.weights
             for number, theta in enumerate(self.thetas):
                 values[number] += weights @ self._objective(rows @ theta.T, chances)
+        return ObjectiveSums(len(records), values)
+
+    def _observe_wide(self, records: Records) -> ObjectiveSums:
+        """All points by one product of matrices, in blocks whose logits stay in a core's cache."""
+        points, free, width = self.thetas.shape
+        across, values = np.ascontiguousarray(self.thetas.reshape(-1, width).T), np.zeros(points)
+        for block in blocks(records, max(_LOGITS // (points * free), 1)):
+            rows = with_intercept(block.features, self.intercept, self.centre)
+            chances = np.repeat(self.table[block.codes], points, axis=0)
+            found = self._objective((rows @ across).reshape(-1, free), chances).reshape(-1, points)
+            values += found.sum(axis=0) if block.weights is None else block.weights @ found
         return ObjectiveSums(len(records), values)
 
     def _objective(self, logits: Floats, chances: Floats) -> Floats:

@@ -58,6 +58,14 @@ def test_raw_answers_are_seen_in_few_records(channel):
         assert evidence(channel, *drawn(600, 3.0, channel, seed, raw=True)) > np.log(1000)
 
 
+@pytest.mark.parametrize("row", [10, 11])  # a record that teaches, and one that is asked
+def test_an_outlier_hides_no_raw_answers(row):
+    X, codes = drawn(600, 3.0, WARNER, 6, raw=True)
+    before = evidence(WARNER, X, codes)
+    X[row], codes[row] = 1e9, 0
+    assert evidence(WARNER, X, codes) > before - 6
+
+
 def test_a_channel_with_more_noise_than_was_drawn_is_seen():
     X, codes = drawn(4000, 3.0, ask.Warner(0.9), 1)
     assert evidence(WARNER, X, codes) > np.log(1000)

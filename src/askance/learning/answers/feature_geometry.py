@@ -139,7 +139,7 @@ class Geometry:
             return []
         return [
             f"These columns are collinear, so their coefficients are not determined one by one and have no standard "
-            f"error: {', '.join(involved[:6])}. Drop one of them, or add ridge."
+            f"error: {_first(involved)}. Drop one of them, or add ridge."
         ]
 
     def dropped(self, names: Sequence[str]) -> list[str]:
@@ -148,9 +148,14 @@ class Geometry:
         if not left_out:
             return []
         return [
-            f"Left out, because the column is constant and says nothing of its own: {', '.join(left_out[:6])}. "
+            f"Left out, because the column is constant and says nothing of its own: {_first(left_out)}. "
             "Its coefficient is 0, without a standard error."
         ]
+
+
+def _first(names: Sequence[str], most: int = 6) -> str:
+    more = f", ... ({len(names)} in all)" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def surely_above(share: float, matrix: Floats) -> bool:

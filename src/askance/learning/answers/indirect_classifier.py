@@ -74,7 +74,9 @@ class IndirectClassifier(ReleaseRegression, LikelihoodResults, LinearClassifier)
     intervals : {"auto", "profile", "wald"}
         "profile": intervals and p-values by profile (penalised) likelihood ratio; an end may be open. "wald":
         estimates plus and minus standard errors. "auto": profile wherever Wald is not valid, which is for fits
-        with log-F and for parameters along which the likelihood is no parabola. A fit with a ridge gets none.
+        with log-F and for parameters along which the likelihood is no parabola. A fit with a ridge gets none. Where
+        that would take far longer than the fit, of hundreds of columns, "auto" has Wald intervals where the
+        (penalised) likelihood is a parabola, none elsewhere, and says so; "profile" makes all of them.
     fit_intercept : bool
     base_estimator : scikit-learn classifier, optional
         Any classifier with ``predict_proba`` and sample weights stands in for the softmax model, by

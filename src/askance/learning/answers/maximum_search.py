@@ -1,6 +1,6 @@
 """The search for the maximum of a likelihood that may have several, or none."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ from askance.errors import Unidentifiable
 from askance.learning.answers.feature_geometry import surely_above
 from askance.learning.answers.slope_approach import End, SlopeApproach
 from askance.learning.answers.softmax_problem import SoftmaxTask
-from askance.solvers.newton import CLOSE_ENOUGH, Solution, maximise
+from askance.solvers.newton import CLOSE_ENOUGH, Local, Solution, maximise
 from askance.statistics.softmax_score import NARROW, Method
 
 _FAR = 10.0  # root mean square logit beyond which a fit may have run away: e^10 is a certainty of .99995
@@ -43,7 +43,13 @@ class MaximumSearch:
         return float(self.task.reports.rows / self.task.reports.weight.sum())
 
     def solve(
-        self, method: Method, source: RecordSource, start: Floats, penalty: Floats, close_enough: float = CLOSE_ENOUGH
+        self,
+        method: Method,
+        source: RecordSource,
+        start: Floats,
+        penalty: Floats,
+        close_enough: float = CLOSE_ENOUGH,
+        hopeless: Callable[[Local], bool] = lambda here: False,
     ) -> Solution:
         task = self.task
         evaluate = task.objective(source, penalty, self.unit, method)
@@ -55,7 +61,7 @@ class MaximumSearch:
         found = maximise(
             evaluate,
             start.ravel(),
-            diverges=lambda flat, _: distance(flat) > _LOST,
+            diverges=lambda flat, here: hopeless(here) or distance(flat) > _LOST,
             max_iterations=task.problem.max_iterations,
             close_enough=close_enough,
         )
@@ -147,7 +153,7 @@ class MaximumSearch:
             end = slopes.from_start(self.task.zero(), roughly=True)
             if end is not None and end.value is not None:
                 return end.theta
-        found = self.solve("moments", source, self.task.zero(), penalty, _ROUGH)
+        found = self.solve("moments", source, self.task.zero(), penalty, _ROUGH, hopeless=_above_all_maxima(penalty))
         if found.diverged:
             found = self.solve("moments", source, self.task.zero(), penalty + self._shrinkage(), _ROUGH)
         return found.theta
@@ -185,6 +191,14 @@ class MaximumSearch:
         along = along * np.sqrt(np.tile(np.diag(task.geometry.second), len(along) // task.width))
         names = task.problem.parameter_names
         return tuple(name for name, size in zip(names, along, strict=True) if size > _NAMED * along.max())
+
+
+def _above_all_maxima(penalty: Floats) -> Callable[[Local], bool]:
+    """Whether the moments' objective is higher than at any maximum, so that it has none.
+
+    At a maximum the features' moments are those of the model, and the objective is minus the entropy of its labels.
+    """
+    return lambda here: here.value > 0 and not penalty.any()
 
 
 def _not_below(value: float, reference: float) -> bool:

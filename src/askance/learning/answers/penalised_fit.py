@@ -14,14 +14,19 @@ import numpy as np
 from askance.arrays import Floats, Integers
 from askance.engines.sources import RecordSource
 from askance.learning.answers.base_rate import BaseRate
+from askance.learning.answers.penalised_approach import approached
 from askance.learning.answers.softmax_problem import SoftmaxTask
 from askance.solvers.damped_newton import climb
 from askance.solvers.log_f import LogF
 from askance.solvers.newton import Local, Solution
 from askance.solvers.profile_likelihood import Objective
+from askance.statistics.softmax_score import NARROW
 
 _INTERCEPT = 0.5  # the base rate is known better than slopes are: its logit is penalised on half the scale
 _FAINT = 1e-3  # of the penalty: at a logit of 20 it costs .01 of log-likelihood, and a maximum is still finite
+# Parameters of which second derivatives are worth what they cost on the way to a maximum: 2,000 have 30 megabytes of
+# them, whose eigenvalues take a few seconds.
+_CURVED = 2_000
 
 # "log-f" penalises likelihoods; "shrunk" is a ridge towards the base rate; "faint" next to no penalty at all.
 PenaltyKind = Literal["none", "ridge", "log-f", "shrunk", "faint"]
@@ -82,19 +87,28 @@ class StandardisedFit:
         So it is the same in any parameters of one model. Of truths that are all combinations of some bits, with the
         bits as features, it is log-F(1,1) on the parameters of each bit by itself.
         """
-        scale, truths = np.ones(len(self.columns)), self.task.problem.truths
-        if self.task.problem.intercept:
-            scale[0] = _INTERCEPT
-        start = self.start.reshape(self.task.free, -1)
-        of_logits = LogF(self.task.softmax(start), scale, weight)
+        truths, of_logits = self.task.problem.truths, self._of_logits(weight)
         if truths is None:
             return of_logits
 
         def pulled(u: Floats) -> Local:
-            here = of_logits(self.task.softmax(u.reshape(start.shape)).ravel())
+            here = of_logits(self._logits(u).ravel())
             return Local(here.value, truths.pulled(here.gradient), truths.pulled_square(here.information))
 
         return pulled
+
+    def log_f_value(self, u: Floats) -> float:
+        """The value alone of the penalty."""
+        return self._of_logits(1.0).value(self._logits(u).ravel())
+
+    def _of_logits(self, weight: float) -> LogF:
+        scale = np.ones(len(self.columns))
+        if self.task.problem.intercept:
+            scale[0] = _INTERCEPT
+        return LogF(self._logits(self.start), scale, weight)
+
+    def _logits(self, u: Floats) -> Floats:
+        return self.task.softmax(u.reshape(self.task.free, -1))
 
     @property
     def shrinkage(self) -> float:
@@ -130,21 +144,56 @@ class StandardisedFit:
         source = task.source if source is None else source
         share = source.num_rows / task.source.num_rows
         plain = task.objective(source, share * task.asked_penalty(), task.effective_unit)
-        penalty, embedding = self.penalty(kind, share), self.embedding
+        penalty = self.penalty(kind, share)
 
         def local(u: Floats) -> Local:
-            here, extra = plain(embedding @ u), penalty(u)
-            information = embedding.T @ here.information @ embedding + extra.information
-            return Local(here.value + extra.value, embedding.T @ here.gradient + extra.gradient, information)
+            here, extra = plain(self.embedded(u).ravel()), penalty(u)
+            information = self._of_columns(here.information) + extra.information
+            gradient = here.gradient.reshape(task.free, -1)[:, self.columns] / self.scale
+            return Local(here.value + extra.value, gradient.ravel() + extra.gradient, information)
 
         return local
 
     def fit(self, kind: PenaltyKind, sample: RecordSource) -> Solution:
         """Maximise the objective with a penalty, from the base rate; by way of a sample where data are large."""
         start, limit = self.start, self.task.problem.max_iterations
+        wide = self.task.width > NARROW
         if sample is not self.task.source:
-            start = climb(self.objective(kind, sample), start, max_iterations=limit).theta
+            climbed = None if wide else climb(self.objective(kind, sample), start, max_iterations=limit)
+            start = self._approached(kind, sample, start) if climbed is None else climbed.theta
+        if wide:
+            start = self._approached(kind, self.task.source, start)
         return climb(self.objective(kind), start, max_iterations=limit)
+
+    def _approached(self, kind: PenaltyKind, source: RecordSource, start: Floats) -> Floats:
+        """Go most of the way by slopes."""
+        task, share = self.task, source.num_rows / self.task.source.num_rows
+        unit, asked, penalty = task.effective_unit, share * task.asked_penalty(), self.penalty(kind, share)
+
+        def slope(u: Floats) -> tuple[float, Floats]:
+            value, gradient = task.slope(self.embedded(u), source, asked)
+            gradient, extra = gradient.reshape(task.free, -1)[:, self.columns] / self.scale, penalty(u)
+            return unit * value + extra.value, unit * gradient.ravel() + extra.gradient
+
+        # Labels that are known tell p (1 - p) about their logit each, here of classes that are equally likely.
+        size = unit * share * float(task.reports.weight.sum()) * (1 - 1 / task.classes) / task.classes
+        moments = task.geometry.second[np.ix_(self.columns, self.columns)] / np.outer(self.scale, self.scale)
+        added = np.diag(np.diag(penalty(start).information)[: len(moments)])
+        objective = self.objective(kind, source)
+        curved = (lambda u: objective(u).information) if start.size <= _CURVED else None
+        return approached(slope, start, size * moments + added, curved)
+
+    def embedded(self, u: Floats) -> Floats:
+        """Parameters of z (K-1 x p) of standardised ones."""
+        theta = self.task.zero()
+        theta[:, self.columns] = u.reshape(self.task.free, -1) / self.scale
+        return theta
+
+    def _of_columns(self, matrix: Floats) -> Floats:
+        """A quadratic form of the parameters of z as one of standardised parameters."""
+        free, places = self.task.free, self.columns + self.task.width * np.arange(self.task.free)[:, None]
+        inverse = np.tile(1 / self.scale, free)
+        return np.asarray(inverse[:, None] * matrix[np.ix_(places.ravel(), places.ravel())] * inverse)
 
     def standardised(self, theta: Floats) -> Floats:
         """The standardised parameters of parameters of z (K-1 x p)."""
@@ -164,8 +213,9 @@ class StandardisedFit:
         if kind in ("none", "ridge"):
             return self.task.asked_penalty()
         part = self.penalty(kind)(self.standardised(theta)).information / self.task.effective_unit
-        back = np.linalg.pinv(self.embedding)
-        curvature: Floats = self.task.asked_penalty() + back.T @ part @ back
+        curvature, places = self.task.asked_penalty(), np.flatnonzero(self.task.used)
+        scale = np.tile(self.scale, self.task.free)
+        curvature[np.ix_(places, places)] += part * np.outer(scale, scale)
         return curvature
 
     def ratio_scale(self, u: Floats, direction: Floats, kind: PenaltyKind) -> float:

@@ -18,7 +18,6 @@ from askance.engines.sources import RecordSource
 from askance.learning.answers.softmax_problem import SoftmaxTask
 from askance.solvers.newton import CONVERGED, Solution
 from askance.statistics.softmax_score import NARROW, Method
-from askance.statistics.softmax_slope import SlopeSums, SoftmaxSlope
 
 _MOST_STEPS = 100  # 784 made-up columns took 7 to 29; what takes longer runs away, which Newton's method sees
 # Slope of an average record at which to stop, times the root of their number: some .02 standard errors of a coordinate
@@ -61,8 +60,8 @@ class SlopeApproach:
 
         def loss(turned: Floats) -> tuple[float, Floats]:
             theta = turned.reshape(len(start), -1) @ white.T
-            sums = self._penalised(theta)
-            return -sums.objective / total, -(sums.gradient.reshape(shape) @ white).ravel() / total
+            value, gradient = task.slope(theta, self.source, self.penalty, self.method)
+            return -value / total, -(gradient.reshape(shape) @ white).ravel() / total
 
         # The search goes as far as one unit first. With the curvature of a label that is known, that should be where a
         # parabola has its maximum.
@@ -123,19 +122,10 @@ class SlopeApproach:
                 found = flat.reshape(theta.shape)
                 return Solution(found, here, turn + 1, converged=True, diverged=False, measured=True)
             previous = distance
-            sums = self._penalised(flat.reshape(theta.shape))
-            gradient = unit * used * sums.gradient
-            here = here._replace(value=unit * sums.objective, gradient=gradient)
+            value, gradient = task.slope(flat.reshape(theta.shape), self.source, self.penalty, self.method)
+            gradient = unit * used * gradient
+            here = here._replace(value=unit * value, gradient=gradient)
         return None
-
-    def _penalised(self, theta: Floats) -> SlopeSums:
-        task = self.task
-        table, problem = task.table(self.method), task.problem
-        score = SoftmaxSlope(task.softmax(theta), table, self.method, problem.intercept, task.geometry.centre)
-        sums = task.engine.reduce(score, self.source)
-        gradient = sums.gradient if problem.truths is None else problem.truths.pulled(sums.gradient)
-        pull = self.penalty @ theta.ravel()
-        return sums._replace(objective=sums.objective - 0.5 * float(theta.ravel() @ pull), gradient=gradient - pull)
 
     def _near_one(self, ends: Sequence[Floats], place: Floats, rows: int) -> bool:
         """Whether a place is that of an end to the records, in coordinates in which the features are uncorrelated."""

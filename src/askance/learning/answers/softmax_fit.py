@@ -14,10 +14,11 @@ from askance.learning.answers.base_rate import BaseRate
 from askance.learning.answers.exchange import refuse_exchangeable
 from askance.learning.answers.feature_geometry import Geometry
 from askance.learning.answers.information_inverse import inverse_information
-from askance.learning.answers.interval_choice import Profiler, bent
+from askance.learning.answers.interval_choice import Profiler, chosen_intervals, left_out_note, too_dear
 from askance.learning.answers.maximum_search import SEVERAL_MAXIMA, MaximumSearch
 from askance.learning.answers.penalised_fit import PenaltyKind, StandardisedFit
 from askance.learning.answers.replicate_weights import Replicates
+from askance.learning.answers.separated_columns import separated_parameters
 from askance.learning.answers.softmax_problem import SoftmaxProblem, SoftmaxTask
 from askance.learning.answers.untold_parameters import (
     NO_INFORMATION,
@@ -117,6 +118,11 @@ _WALD = (
     "The log-F(1,1) penalty about the base rate keeps the estimates finite. Wald intervals were asked for: of a "
     "penalised fit they are rough, and there is no z or p; intervals='profile' has both ends right."
 )
+_WIDE = (
+    "The log-F(1,1) penalty about the base rate keeps the estimates finite. So many coefficients of so many reports "
+    "have Wald intervals where the penalised likelihood is a parabola as far as these reach, and no z or p; "
+    "intervals='profile' has all of them by profile likelihood ratio, and takes long."
+)
 _SHRUNK = (
     "A ridge towards the base rate, as strong as the noise of the reports, is used instead; there are no intervals for "
     "that. method='marginal' has a likelihood, with estimates and intervals that are right here."
@@ -166,6 +172,7 @@ class _Fitting:
             if self.task.problem.robust
             else []
         )
+        said += fit.notes
         names = self.task.problem.parameter_names
         frozen = frozen_clusters(names, fit.design_effects)
         for note in [*said, *frozen]:
@@ -182,15 +189,17 @@ class _Fitting:
         if likelihood and problem.ridge is None and self.standard.base.near_border:
             said = [self._fewer_than_chance()] if self.standard.base.unbiased.min() < 0 else []
             return self._penalised("log-f"), "log-f", said
-        search = MaximumSearch(self.task)
-        starts = search.starts(self.sample, penalty * (self.sample.num_rows / self.task.source.num_rows))
-        solution, several = search.best(self.task.source, starts, penalty)
-        untold = 0 if solution.diverged or problem.ridge else self._untold(solution.theta)
-        if untold:
-            raise untold_refusal(untold, solution.theta.size)
-        runaways = search.runaways(solution, penalty)
-        if not solution.diverged and not runaways:
-            return solution, "ridge" if problem.ridge else "none", [SEVERAL_MAXIMA] if several else []
+        runaways = separated_parameters(self.task, self.sample) if likelihood and not problem.ridge else ()
+        if not runaways:
+            search = MaximumSearch(self.task)
+            starts = search.starts(self.sample, penalty * (self.sample.num_rows / self.task.source.num_rows))
+            solution, several = search.best(self.task.source, starts, penalty)
+            untold = 0 if solution.diverged or problem.ridge else self._untold(solution.theta)
+            if untold:
+                raise untold_refusal(untold, solution.theta.size)
+            runaways = search.runaways(solution, penalty)
+            if not solution.diverged and not runaways:
+                return solution, "ridge" if problem.ridge else "none", [SEVERAL_MAXIMA] if several else []
         which = f" of {listed(runaways, 5)}" if runaways else ""
         why = f"there is no finite estimate{which}: {_WHY[problem.method]}"
         if problem.ridge is not None:
@@ -226,7 +235,10 @@ class _Fitting:
         return [untold_note(untold, solution.theta.size, by)] if untold else []
 
     def _penalised_words(self) -> str:
-        return _WALD if self.task.problem.intervals == "wald" else _PENALISED
+        if self.task.problem.intervals == "wald":
+            return _WALD
+        dear = self.task.problem.intervals == "auto" and too_dear(self.task, self.task.zero().size)
+        return _WIDE if dear else _PENALISED
 
     def _fewer_than_chance(self) -> str:
         base, classes = self.standard.base, self.task.problem.channel.classes
@@ -252,25 +264,20 @@ class _Fitting:
 
     def _with_intervals(self, solution: Solution, penalty: PenaltyKind) -> SoftmaxFit:
         """Measure a solution, and choose how its parameters get intervals."""
-        task, asked = self.task, self.task.problem.intervals
-        sums = self._sums(solution)
-        known = ~task.unknown_among(task.geometry.undetermined)
-        which = np.zeros_like(known)
-        if penalty != "shrunk" and (asked == "profile" or (asked == "auto" and penalty == "log-f")):
-            which = known
-        elif asked == "auto" and penalty == "none" and solution.converged:
-            which = known & bent(task, solution.theta, sums)
-        otherwise = "wald" if asked == "wald" or penalty == "none" else "none"
-        kinds = tuple(np.where(which, "profile", otherwise).tolist())
-        profiles: list[Profile | None] = [None] * len(known)
-        if which.any():
+        task, sums = self.task, self._sums(solution)
+        chosen = chosen_intervals(self.standard, penalty, solution, sums)
+        profiles: list[Profile | None] = [None] * len(chosen.kinds)
+        if chosen.profiled.any():
             profiler = Profiler(self.standard, penalty)
             first = profiler.at(solution)
-            better, profiles = profiler.profiles(first, which)
+            better, profiles = profiler.profiles(first, chosen.profiled)
+            chosen = chosen.less_those_without(profiles)
             if better is not first:
                 solution = self._of_z(better)
                 sums = task.sums(solution.theta, with_outer=task.with_outer)
-        return replace(self._measured(solution, sums, penalty), intervals=kinds, profiles=tuple(profiles))
+        notes = tuple(left_out_note(task.problem.parameter_names, chosen.left_out))
+        fit = self._measured(solution, sums, penalty)
+        return replace(fit, intervals=chosen.kinds, profiles=tuple(profiles), notes=notes)
 
     def _sums(self, solution: Solution) -> ScoreSums:
         """Score and information at a solution, unless its search has summed them all up already."""

@@ -24,6 +24,7 @@ from askance.statistics.frequencies import ReportCounts
 from askance.statistics.grouped_scores import GroupedScores
 from askance.statistics.joint_score import JointScore
 from askance.statistics.softmax_score import NARROW, Method, ScoreSums, SoftmaxScore
+from askance.statistics.softmax_slope import SoftmaxSlope
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,6 +245,18 @@ class SoftmaxTask:
             return Local(unit * value, unit * used * (sums.gradient - pull), unit * information, sums.outer)
 
         return local
+
+    def slope(
+        self, theta: Floats, source: RecordSource, penalty: Floats, method: Method | None = None
+    ) -> tuple[float, Floats]:
+        """The objective less a quadratic penalty, and its gradient, at some parameters: without its curvature."""
+        method, truths = method or self.problem.method, self.problem.truths
+        table, intercept = self.table(method), self.problem.intercept
+        score = SoftmaxSlope(self.softmax(theta), table, method, intercept, self.geometry.centre)
+        sums = self.engine.reduce(score, source)
+        gradient = sums.gradient if truths is None else truths.pulled(sums.gradient)
+        pull = penalty @ theta.ravel()
+        return sums.objective - 0.5 * float(theta.ravel() @ pull), gradient - pull
 
     def asked_penalty(self) -> Floats:
         """The ridge that the user asked for, in the features' own units; the intercept is free."""

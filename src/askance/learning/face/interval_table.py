@@ -99,6 +99,8 @@ def interval_fact(names: Sequence[str], kinds: Sequence[str]) -> list[tuple[str,
     """Say how the intervals were made."""
     if not kinds or set(kinds) == {"wald"}:
         return []
+    if "none" in kinds and "wald" in kinds:
+        return [("intervals", f"Wald; none for {kinds.count('none')} coefficients; ask for intervals='profile'")]
     if "none" in kinds:
         return [("intervals", "none for a penalised fit; ask for intervals='profile'")]
     if len(set(kinds)) == 1:
