@@ -51,7 +51,10 @@ class MeanOperatorPreview:
     def accuracy(self, clean: float = 0.85) -> float:
         """Return the share of labels that a model would get right, where one of clean labels would get ``clean``.
 
-        How well features tell labels is private until it is released, so it must be supposed.
+        How well features tell labels is private until it is released, so it must be supposed; and so must be in which
+        directions they do, which is taken to be all alike. Of one data set the figure can be far off, either way, most
+        where noise is strong. Six splits each, said and reached: digits above four at epsilon .1 .70 and .54, at .5
+        .79 and .81; wine .65 and .49, .75 and .92.
         """
         classes = len(self.classes)
         predicted_accuracy(0.0, clean, classes)  # refuses what is no accuracy

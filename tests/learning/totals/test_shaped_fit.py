@@ -175,3 +175,13 @@ def test_predicted_accuracy_is_about_what_comes_out():
             found.append(model.score(X, y, of="truth"))
         assert np.mean(best) == pytest.approx(clean, abs=0.02)
         assert np.mean(found) == pytest.approx(preview.accuracy(clean), abs=0.04)
+
+
+def test_a_column_that_is_the_same_for_everybody_is_no_obstacle_to_randomised_labels():
+    rng = np.random.default_rng(21)
+    X, y = labelled(400, rng)
+    X[:, 2] = 0.0
+    release = released(X, y, 1.0, rng, mechanism="response", shape=standard_shape(X, True))
+    fit = fit_shaped(X, release.operator, standard_shape(X, True), True)
+    assert np.isfinite(fit.parameters).all()
+    assert fit.parameters[1] > 0

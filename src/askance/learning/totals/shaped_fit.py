@@ -27,6 +27,7 @@ _SCALES = (0.03, 0.2, 1.0, 4.0, 16.0, 64.0)
 _STEPS = 30
 _SOME_ROWS = 12_288  # of larger data choose the prior's scale, and start the fit
 _PART_ROWS = 8_192  # so small that a few ten thousand rows keep all cores busy
+_NO_LESS = 1e-9  # of the largest variance of a total: so far doubles tell none from little
 _SMALL = 1e-5  # of the objective, a log-likelihood: a step that gains less is the last
 # Noise of less than a quarter of the labels' own chance: the plain fit, which people know, is then no worse in all
 # than one from the total's normal law. Accuracy at epsilon 5, four splits, plain and normal: Boston .877 and .867, wine
@@ -132,6 +133,11 @@ class _Problem:
         rows = 1 / self.people + (1 / totals.rows - 1 / self.people if totals.rows < self.people else 0.0)
         chance = np.kron(np.eye(free), totals.second / totals.rows) * (rows / classes)
         covariance: Floats = self.noise + chance
+        try:
+            np.linalg.cholesky(covariance)
+        except np.linalg.LinAlgError:
+            # Columns that are constant or repeat each other, with noise that follows them (of mechanism "response").
+            covariance = covariance + _NO_LESS * np.diag(covariance).max() * np.eye(len(covariance))
         return covariance
 
     @property
