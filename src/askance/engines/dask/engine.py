@@ -1,5 +1,6 @@
 """A Dask cluster: partitions are read, cached and summed on its workers; parameters go there, sums come back."""
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -73,6 +74,8 @@ class DaskEngine:
         return f"DaskEngine({self._address!r}, workers={len(threads)}, threads={sum(threads.values())})"
 
     def close(self) -> None:
+        # All work is done: that idle workers on a busy machine are slow to go is nothing that people need to read.
+        logging.getLogger("distributed.nanny").setLevel(logging.ERROR)
         for thing in self.opened:
             thing.close()
 
