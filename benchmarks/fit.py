@@ -5,14 +5,18 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from sklearn.linear_model import LogisticRegression
 
 import askance as ask
+from askance.engines import LocalEngine
 from askance.releases.header import Covariate, Header, Question
 from askance.releases.writer import ReleaseWriter
 from benchmarks import Measurement, best_seconds
@@ -49,6 +53,8 @@ def main() -> Iterator[Measurement]:
     yield from against_scikit_learn(rng)
     yield from small_survey(rng)
     yield from growth(rng)
+    yield from many_columns(rng)
+    yield from from_disk(rng)
     yield from larger_than_memory(rng)
 
 
@@ -88,6 +94,70 @@ def growth(rng: np.random.Generator) -> Iterator[Measurement]:
         )
         name = f"{method}: four million rows, to one million"
         yield Measurement(name, seconds["four million"] / seconds["one million"], at_most=4.6)
+
+
+def many_columns(rng: np.random.Generator) -> Iterator[Measurement]:
+    n, columns = 50_000, 784
+    X = rng.normal(size=(n, columns))
+    labels = (rng.random(n) < 1 / (1 + np.exp(0.3 - X @ rng.normal(size=columns) / 14))).astype(int)
+    reports = CHANNEL.simulate(labels, rng)
+    seconds = best_seconds(
+        {
+            "clean": lambda: LogisticRegression(C=np.inf).fit(X, labels),
+            "marginal": lambda: ask.IndirectClassifier(CHANNEL).fit(X, reports),
+        },
+        repeats=3,
+    )
+    yield Measurement("n=50,000, d=784: scikit-learn on clean labels", seconds["clean"], "s")
+    name = "n=50,000, d=784: marginal, to scikit-learn on clean labels"
+    yield Measurement(name, seconds["marginal"] / seconds["clean"], at_most=10)
+
+
+def from_disk(rng: np.random.Generator) -> Iterator[Measurement]:
+    """One pass of a fit that keeps no rows, against pyarrow's reading the same columns into a matrix."""
+    n = 1_500_000
+    columns = [f"x{i}" for i in range(RELEASE_FEATURES)]
+    header = Header((Question("y", CHANNEL),), tuple(Covariate(name, "number") for name in columns))
+    X, _, reports = respondents(n, RELEASE_FEATURES, rng)
+    kinds = {"normal numbers": X, "whole numbers": np.round(10 * X)}
+    for kind, numbers in kinds.items():
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "release.parquet"
+            with ReleaseWriter(path, header) as writer:
+                arrays = {"y": reports, **{name: numbers[:, i] for i, name in enumerate(columns)}}
+                writer.write(pa.table(arrays, schema=header.schema))
+            scan = best_seconds({"scan": lambda path=path: _scanned(path, columns)}, repeats=3)["scan"]
+            engine = _Stopwatch(threads=1, memory=1 << 24)
+            ask.IndirectClassifier().fit_release(path, engine=engine)
+        name = f"from disk, {kind}: a pass of a fit, to a bare scan (one thread each)"
+        yield Measurement(name, float(np.median(engine.passes(n))) / scan, at_most=2)
+
+
+def _scanned(path: Path, columns: list[str]) -> None:
+    file = pq.ParquetFile(path, read_dictionary=["y"])
+    for group in range(file.num_row_groups):
+        table = file.read_row_group(group, use_threads=False)
+        matrix = np.empty((table.num_rows, len(columns)))
+        for number, name in enumerate(columns):
+            matrix[:, number] = table[name].to_numpy()
+
+
+class _Stopwatch(LocalEngine):
+    """The local engine, and how long each of its passes took."""
+
+    def __init__(self, **options: int) -> None:
+        super().__init__(**options)
+        object.__setattr__(self, "taken", [])
+
+    def reduce(self, statistic: Any, source: Any) -> Any:
+        start = time.perf_counter()
+        value = super().reduce(statistic, source)
+        self.taken.append((source.num_rows, time.perf_counter() - start))
+        return value
+
+    def passes(self, rows: int) -> list[float]:
+        """Seconds of those that went over so many rows."""
+        return [seconds for number, seconds in self.taken if number == rows]
 
 
 def larger_than_memory(rng: np.random.Generator) -> Iterator[Measurement]:

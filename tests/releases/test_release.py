@@ -113,6 +113,14 @@ def test_row_groups_are_bounded_and_small_batches_are_gathered(tmp_path: Path) -
     assert ask.read_release(tmp_path / "r.parquet").to_table().equals(table)
 
 
+def test_bytes_of_numbers_stand_beside_their_like_and_are_read_as_they_were(tmp_path: Path) -> None:
+    written = release(10).write(tmp_path / "r.parquet")
+    group = pq.read_metadata(tmp_path / "r.parquet").row_group(0)
+    found = {group.column(i).path_in_schema: group.column(i).encodings for i in range(group.num_columns)}
+    assert {name for name, encodings in found.items() if "BYTE_STREAM_SPLIT" in encodings} == {"age"}
+    assert written.to_table().equals(release(10).to_table())
+
+
 def test_a_release_without_rows_is_still_a_release(tmp_path: Path) -> None:
     empty = release(0)
     for rows_per_part in (None, 5):
