@@ -156,13 +156,13 @@ class ProfileSearch:
             unpenalised=None if self.unpenalised is None else count.of(self.unpenalised),
         )
         for last in (False, False, True):  # each time the maximum is a higher one: more hills are left unclimbed
-            found, highest = counted._profiles(full, directions, nulls or [0.0] * len(directions), last)
+            found, highest = counted._one_round(full, directions, nulls or [0.0] * len(directions), last)
             if highest is full:
                 break
             full = highest
         return full, found
 
-    def _profiles(
+    def _one_round(
         self, full: Solution, directions: Sequence[Floats], nulls: Sequence[float], last: bool
     ) -> tuple[list[Profile], Solution]:
         found: list[Profile] = []
