@@ -96,7 +96,7 @@ class Guarantee:
             )
         if math.isinf(self.epsilon):
             return (
-                "Some reports can only come from one truth: who gives such a report reveals the answer. "
+                "Some reports rule out some truths, or all but one: who gives such a report reveals that for certain. "
                 "There is no formal privacy guarantee."
             )
         certainty = 1 / (1 + math.exp(-self.epsilon))

@@ -239,6 +239,6 @@ def _warnings(study: "Study") -> list[str]:
             under = f" under the design {', '.join(open_designs)}" if question.design_column else ""
             said.append(
                 f"the answers to {question.name!r} have no privacy guarantee{under}: "
-                "some reports reveal the truth. Treat the release as confidential."
+                "some reports rule out some truths, or all but one. Treat the release as confidential."
             )
     return said

@@ -63,7 +63,7 @@ def dossier_of(facts: Facts) -> Dossier:
 
 def _alerts(facts: Facts) -> list[str]:
     said = [
-        f"The answers to {name!r} have no privacy guarantee: some reports reveal the truth."
+        f"The answers to {name!r} have no privacy guarantee: some reports rule out some truths, or all but one."
         for name in facts.open_questions
     ]
     last = facts.study.privacy.delete_by
