@@ -1,8 +1,8 @@
-"""Write ``reproduced.md`` and ``beyond-the-papers.md`` from what a whole run of ``askance reproduce all`` has found.
+"""Write ``reproduced.md`` and ``beyond-the-papers.md`` from what ``askance reproduce`` has found.
 
 ``python docs/reproduced_results.py FOLDER`` reads the findings in a folder that the command has written into, keeps
-them in ``reproduced.csv``, and writes the pages. Without a folder the pages are written from what is kept; a test
-compares them with what this script would write. ``reproduced_figures.py`` keeps the figures.
+them in ``reproduced.csv`` in place of older ones, and writes the pages. Without a folder the pages are written from
+what is kept; a test compares them with what this script would write. ``reproduced_figures.py`` keeps the figures.
 """
 
 import csv
@@ -74,10 +74,14 @@ _COUNTEREXAMPLES = (
 
 
 def read_run(folder: Path) -> list[dict[str, str]]:
-    """Collect the findings of a run, in the order of the registry."""
+    """Collect the findings of a run, in the order of the registry; of what it did not run, what is kept."""
     rows = []
     for name in entries():
-        account = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+        found = folder / f"{name}.json"
+        if not found.exists():
+            rows += [row for row in kept() if row["entry"] == name]
+            continue
+        account = json.loads(found.read_text(encoding="utf-8"))
         size = "quick" if account["quick"] else "full"
         for finding in account["findings"]:
             cells = {key: finding[key] for key in COLUMNS[2:]}
