@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
@@ -75,6 +76,10 @@ class ArraySource:
         return len(self.data)
 
     def partitions(self) -> list[ArrayPartition]:
+        return self._parts
+
+    @cached_property
+    def _parts(self) -> list[ArrayPartition]:
         by_size = -(-self.data.nbytes // _PARTITION_BYTES)
         count = max(-(-self.num_rows // self.partition_rows), min(by_size, self.num_rows), 1)
         ends = [self.num_rows * number // count for number in range(count + 1)]

@@ -89,10 +89,16 @@ def climb(
     return Solution(theta, here, max_iterations, converged=False, diverged=False)
 
 
+def _median(values: Floats) -> float:
+    """The median of a few numbers: numpy's own takes longer than the rest of a step in few parameters."""
+    ordered = np.sort(values)
+    return float(ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
+
+
 def _step(here: Local) -> tuple[Floats, bool, Floats]:
     """The step on the absolute curvature; whether the function curves downwards everywhere; and where it does least."""
     diagonal = np.abs(np.diag(here.information))
-    typical = float(np.median(diagonal[diagonal > 0])) if np.any(diagonal > 0) else 1.0
+    typical = _median(diagonal[diagonal > 0]) if np.any(diagonal > 0) else 1.0
     scale = np.sqrt(np.where(diagonal > _FLAT * typical, diagonal, typical))
     values, vectors = np.linalg.eigh(here.information / np.outer(scale, scale))
     floor = max(_FLAT * float(np.abs(values).max(initial=0.0)), _LEAST_CURVATURE)

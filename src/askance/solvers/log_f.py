@@ -8,10 +8,11 @@ Greenland & Mansournia (2015), Penalization, bias reduction, and default priors 
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from askance.arrays import Floats
+from askance.arrays import Floats, Integers
 from askance.solvers.newton import Local
 from askance.solvers.softmax import posterior
 
@@ -49,7 +50,7 @@ class LogF:
     def __call__(self, flat: Floats) -> Local:
         """Value, gradient and information (minus the Hessian) at parameters flattened class by class."""
         free, width = self.centre.shape
-        used = np.flatnonzero(self.scale)
+        used = self._used
         value, probabilities = self._law(flat)
         gradient = self.weight * (1.0 / (free + 1) - probabilities).T * self.scale
         information = np.zeros((free, width, free, width))
@@ -59,6 +60,10 @@ class LogF:
         size = free * width
         return Local(value, gradient.ravel(), information.reshape(size, size))
 
+    @cached_property
+    def _used(self) -> Integers:
+        return np.flatnonzero(self.scale)
+
     def value(self, flat: Floats) -> float:
         """The value alone."""
         return self._law(flat)[0]
@@ -66,7 +71,7 @@ class LogF:
     def _law(self, flat: Floats) -> tuple[float, Floats]:
         """The value, and the probabilities of all classes but the first, columns x K-1."""
         moved = (flat.reshape(self.centre.shape) - self.centre) * self.scale
-        used = np.flatnonzero(self.scale)
+        used = self._used
         law = posterior(np.ascontiguousarray(moved.T))
         even = 1.0 / (len(self.centre) + 1)
         value = self.weight * float((even * moved[:, used].sum()) - law.log_partition[used].sum())

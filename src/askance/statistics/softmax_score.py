@@ -9,11 +9,12 @@ For one parameter value each is a statistic, so a solver needs nothing but an en
 """
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-from askance.arrays import Floats
+from askance.arrays import Floats, Integers
 from askance.statistics.base import Records, add_fields
 from askance.statistics.row_blocks import blocks, gram, with_intercept
 from askance.statistics.softmax_loops import add_sums, differentiate
@@ -142,10 +143,16 @@ def _total(records: Records) -> float:
     return float(len(records)) if records.weights is None else float(records.weights.sum())
 
 
+@cache
+def _above_the_diagonal(width: int) -> tuple[Integers, ...]:
+    """Kept: to make them takes as long as the sums of a small survey."""
+    return np.triu_indices(width, 1)
+
+
 def _mirrored(sums: Floats) -> Floats:
     """Fill in the upper triangles, of every pair of classes and of the pairs themselves."""
     classes, width = sums.shape[:2]
-    upper = np.triu_indices(width, 1)
+    upper = _above_the_diagonal(width)
     for j in range(classes):
         for k in range(j + 1):
             block = sums[j, :, k]

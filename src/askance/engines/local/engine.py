@@ -60,7 +60,7 @@ class LocalEngine:
 
     def reduce(self, statistic: Statistic[Batch, Value], source: Source[Batch]) -> Value:
         parts = source.partitions()
-        workers = min(self.threads or available_cores(), len(parts))
+        workers = min(self.threads or available_cores(), len(parts)) if len(parts) > 1 else 1
         total = statistic.empty()
         with self._bar(len(parts)) as advance:
             if workers <= 1:

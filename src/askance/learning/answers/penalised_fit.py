@@ -191,9 +191,15 @@ class StandardisedFit:
 
     def _of_columns(self, matrix: Floats) -> Floats:
         """A quadratic form of the parameters of z as one of standardised parameters."""
-        free, places = self.task.free, self.columns + self.task.width * np.arange(self.task.free)[:, None]
-        inverse = np.tile(1 / self.scale, free)
-        return np.asarray(inverse[:, None] * matrix[np.ix_(places.ravel(), places.ravel())] * inverse)
+        places, inverse = self._places
+        return np.asarray(inverse[:, None] * matrix[places] * inverse)
+
+    @cached_property
+    def _places(self) -> tuple[tuple[Integers, ...], Floats]:
+        """Where a quadratic form of standardised parameters stands in one of z, and the inverse of their scales."""
+        places = (self.columns + self.task.width * np.arange(self.task.free)[:, None]).ravel()
+        inverse = np.tile(1 / self.scale, self.task.free)
+        return np.ix_(places, places), inverse
 
     def standardised(self, theta: Floats) -> Floats:
         """The standardised parameters of parameters of z (K-1 x p)."""

@@ -236,12 +236,13 @@ class SoftmaxTask:
         """Return ``unit`` times the objective less a quadratic penalty, as a function of the parameters."""
         method = method or self.problem.method
         table, shape, used = self.table(method), self.zero().shape, self.used.astype(float)
+        both_used = np.outer(used, used)
 
         def local(flat: Floats) -> Local:
             sums = self._sums(flat.reshape(shape), table, method, source, with_outer)
             pull = penalty @ flat
             value = sums.objective - 0.5 * float(flat @ pull)
-            information = (sums.information + penalty) * np.outer(used, used)
+            information = (sums.information + penalty) * both_used
             return Local(unit * value, unit * used * (sums.gradient - pull), unit * information, sums.outer)
 
         return local

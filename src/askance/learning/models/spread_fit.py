@@ -179,7 +179,7 @@ def fit_spread(
 
     >>> from scipy.stats import norm
     >>> noise = ask.GaussianNoise(2.0)
-    >>> reports = noise.simulate(rng.normal(3, 1, (50_000, 1)), rng)
+    >>> reports = noise.simulate(rng.normal(3, 1, (5_000, 1)), rng)
     >>> fit = ask.fit_spread(lambda t, x: norm.logpdf(x[:, 0], t[0], np.exp(t[1])), noise, reports, [0.0, 0.0])
     >>> print(np.abs(fit.parameters - [3, 0]) < 4 * fit.standard_errors)
     [ True  True]
