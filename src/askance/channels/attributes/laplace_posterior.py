@@ -30,21 +30,22 @@ def laplace_posterior(reports: Floats, variance: Floats, scale: float) -> tuple[
     deviation, shift = np.sqrt(variance), variance / scale
     edges = (reports - shift) / deviation, -(reports + shift) / deviation
     # Weights are normal tails over normal densities at the edge, and those are equal seen from the report.
-    low_tail, high_tail = (np.minimum(erfcx(-edge * _ROOT_HALF), _HUGE) for edge in edges)
-    weight = low_tail / (low_tail + high_tail)
-    (low, low_variance), (high, high_variance) = (_cut_off(edge) for edge in edges)
+    tails = [np.minimum(erfcx(-edge * _ROOT_HALF), _HUGE) for edge in edges]
+    weight = tails[0] / (tails[0] + tails[1])
+    (low, low_variance), (high, high_variance) = map(_cut_off, edges, tails)
     mean = reports + deviation * ((1 - weight) * high - weight * low)
     within = weight * low_variance + (1 - weight) * high_variance
     return mean, variance * (within + weight * (1 - weight) * (low + high) ** 2)
 
 
-def _cut_off(edge: Floats) -> tuple[Floats, Floats]:
+def _cut_off(edge: Floats, tail: Floats) -> tuple[Floats, Floats]:
     """How far below the edge the mean of a standard normal law is that is cut off there, and its variance."""
-    from scipy.special import erfcx
-
-    near = np.maximum(edge, -_FAR_OUT)
-    hazard = _ROOT_TWO_OVER_PI / erfcx(-near * _ROOT_HALF)
-    far = 1 / np.maximum(-edge, _FAR_OUT) ** 2  # an expansion in this, where both terms of a difference would be large
-    gap = np.where(edge > -_FAR_OUT, edge + hazard, np.sqrt(far) * (1 - 2 * far + 10 * far**2))
-    variance = np.where(edge > -_FAR_OUT, 1 - hazard * (near + hazard), far * (1 - 6 * far + 50 * far**2))
+    hazard = _ROOT_TWO_OVER_PI / tail
+    gap = edge + hazard
+    variance = 1 - hazard * gap
+    out = edge <= -_FAR_OUT
+    if out.any():  # both terms of a difference are large: an expansion in this
+        far = edge[out] ** -2
+        gap[out] = np.sqrt(far) * (1 - 2 * far + 10 * far**2)
+        variance[out] = far * (1 - 6 * far + 50 * far**2)
     return gap, variance

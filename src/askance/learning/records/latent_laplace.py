@@ -172,11 +172,12 @@ def _log_density(about: Floats, variance: Floats, scale: Floats) -> Floats:
     """Of N(0, v) plus Laplace noise: exp(-x^2 / 2v) (erfcx(t-) + erfcx(t+)) / 4b, with t = (v / b -+ x) / sqrt(2v)."""
     from scipy.special import erfcx
 
-    width = np.sqrt(2 * variance)
-    sides = []
-    for sign in (-1, 1):
-        at = (variance / scale + sign * about) / width
-        near = np.log(erfcx(np.maximum(at, _FAR)))
-        sides.append(np.where(at < _FAR, at**2 + np.log(2.0), near))
-    density: Floats = np.logaddexp(*sides) - about**2 / (2 * variance) - np.log(4 * scale)
+    # At most one of both is far, and the other is then nothing beside it.
+    width, away = np.sqrt(2 * variance), np.abs(about)
+    near = (variance / scale - away) / width
+    sides = np.log(erfcx(np.maximum(near, _FAR)) + erfcx((variance / scale + away) / width))
+    far = near < _FAR
+    if far.any():
+        sides[far] = near[far] ** 2 + np.log(2.0)
+    density: Floats = sides - about**2 / (2 * variance) - np.log(4 * scale)
     return density
