@@ -7,6 +7,8 @@ from scipy.stats import multivariate_normal, norm
 
 import askance as ask
 from askance.errors import InvalidInput, NotAvailable
+from askance.learning.models.joint_states import read_columns
+from askance.learning.models.spread_recipe import SpreadRecipe
 
 
 def normal(theta, truths):
@@ -92,6 +94,38 @@ def test_the_law_that_was_learned_is_the_law_in_prediction():
     gain = variance / (variance + 1)
     np.testing.assert_allclose(chances @ truths, mean + gain * (new - mean), atol=1e-4)
     np.testing.assert_allclose(chances.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("far", [60.0, 300.0])
+def test_the_posterior_of_a_report_that_is_nearly_impossible_is_a_law(far):
+    """No double holds its probability: it is told from that of other truths by logarithms."""
+    rng = np.random.default_rng(4)
+    channel = ask.GaussianNoise(1.0)
+    found = ask.fit_spread(normal, channel, channel.simulate(rng.normal(3, 0.8, (2_000, 1)), rng), [0.0, 0.0])
+    truths, chances = found.posterior([[far]])
+    mean, variance = found.parameters[0], np.exp(2 * found.parameters[1])
+    np.testing.assert_allclose(chances.sum(axis=1), 1)
+    np.testing.assert_allclose(chances @ truths, mean + variance / (variance + 1) * (far - mean), atol=1e-3)
+
+
+def test_an_outlier_is_not_left_out():
+    """Where its probability is no double, likelihood and slope are those of the closed form."""
+    rng = np.random.default_rng(9)
+    channel = ask.GaussianNoise(1.0)
+    reports = np.vstack([channel.simulate(rng.normal(2, 1, (100, 1)), rng), [[90.0]]])
+    columns, theta = read_columns(channel, reports), np.array([2.0, 0.0])
+    value, slope = (
+        SpreadRecipe(normal).on_grids(columns, None).likelihood(columns, None, theta).value_and_gradient(theta)
+    )
+    assert value == pytest.approx(norm.logpdf(reports, 2, np.sqrt(2)).sum(), rel=1e-6)
+    assert slope[0] == pytest.approx(((reports - 2) / 2).sum(), rel=1e-5)
+
+
+def test_an_outlier_beyond_every_grid_is_refused():
+    rng = np.random.default_rng(9)
+    reports = np.vstack([rng.normal(2, 1.4, (100, 1)), [[1e6]]])
+    with pytest.raises(InvalidInput, match="an outlier"):
+        ask.fit_spread(normal, ask.GaussianNoise(1.0), reports, [2.0, 0.0])
 
 
 @pytest.mark.parametrize("times", [2, 5])

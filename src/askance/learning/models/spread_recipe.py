@@ -68,6 +68,11 @@ class SpreadRecipe:
             likelihood = recipe.likelihood(columns, person, starts[0])
             found = [search(likelihood, one) for one in starts]
             best = highest(found)
+            if best.summit.value == -np.inf:
+                raise InvalidInput(
+                    f"reports that cannot be under the law at theta = {best.summit.theta}, where the search ended",
+                    "a start, and a model, under which every report can be",
+                )
             better = recipe.improved(columns, person, likelihood, best) if best.summit.converged else recipe
             if better is recipe:
                 if recipe.grids and best.summit.converged:
