@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askance.arrays import Codes, Floats
+from askance.channels.base import refuse_class
 from askance.channels.report_columns import NumberReports, ReportColumn
 from askance.errors import InvalidInput, Unidentifiable
 from askance.learning.models.number_grid import NumberGrid
@@ -164,6 +165,7 @@ def refuse_lost_truth(columns: Iterable[ReportColumn]) -> None:
 def read_columns(channel: Any, reports: Any) -> list[ReportColumn]:
     """What reports say about each attribute, whichever kind of channel drew them."""
     columns: list[ReportColumn]
+    refuse_class(channel)
     if hasattr(channel, "report_columns"):
         columns = channel.report_columns(reports)
     elif isinstance(channel, Sequence) and channel and all(getattr(one, "hides", None) == "labels" for one in channel):
