@@ -1,6 +1,7 @@
 """Hidden numbers are integrated out as the closed form says, and several reports of one person count together."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.optimize import minimize
 from scipy.stats import multivariate_normal, norm
@@ -232,11 +233,45 @@ def test_four_numbers_are_refused():
         ({"support": "all"}, "support="),
         ({"support": [(0, 1), (0, 1)]}, "one for each hidden number"),
         ({"person": [1, 2]}, "person of shape"),
+        ({"person": [None, 2] * 150}, "150 of 300 reports of nobody"),
+        ({"person": [1.0, np.nan] * 150}, "150 of 300 reports of nobody"),
+        ({"names": 3}, "names=3"),
+        ({"names": "ab"}, "names='ab'"),
+        ({"max_iter": 0}, "max_iter=0"),
+        ({"tol": -1.0}, "tol=-1.0"),
+        ({"gradient": lambda theta, truths: 2 * normal_gradient(theta, truths)}, "a gradient that differs"),
+        ({"gradient": lambda theta, truths: normal_gradient(theta, truths)[:, ::-1]}, "a gradient that differs"),
     ],
 )
 def test_supports_and_people_that_do_not_fit_are_refused(numbers, options, message):
     with pytest.raises(InvalidInput, match=message):
         ask.fit_spread(normal, *numbers, [2.0, 0.0], **options)
+
+
+def test_people_of_any_kind_are_counted_in_their_order():
+    reports = ["yes", "no", "yes", "yes"]
+    known = ask.fit_spread(share, ask.Warner(0.8), reports, [0.0], person=[0, 1, 1, 2])
+    mixed = ask.fit_spread(share, ask.Warner(0.8), reports, [0.0], person=np.array(["b", 1, 1, ("c",)], dtype=object))
+    np.testing.assert_array_equal(mixed.parameters, known.parameters)
+
+
+def test_people_of_other_rows_are_refused():
+    reports, person = pd.Series(["yes", "no"], index=["a", "b"]), pd.Series([1, 2], index=["b", "a"])
+    with pytest.raises(InvalidInput, match="in another order"):
+        ask.fit_spread(share, ask.Warner(0.8), reports, [0.0], person=person)
+
+
+def test_models_that_are_none_are_refused():
+    with pytest.raises(InvalidInput, match="log_probability='normal'"):
+        ask.fit_spread("normal", ask.Warner(0.8), ["yes"], [0.0])
+    with pytest.raises(InvalidInput, match="a str from log_probability"):
+        ask.fit_spread(lambda theta: "a", ask.Warner(0.8), ["yes"], [0.0])
+
+
+def test_posteriors_of_another_number_of_attributes_are_refused():
+    found = ask.fit_spread(lambda t, x: norm.logpdf(x[:, 0], t[0]), ask.GaussianNoise(1.0), [[0.0], [2.0]], [0.0])
+    with pytest.raises(InvalidInput, match="reports about 2 attributes; expected 1"):
+        found.posterior([[1.0, 2.0]])
 
 
 def test_what_is_about_states_or_numbers_only_is_refused(numbers):

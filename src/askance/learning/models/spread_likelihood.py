@@ -24,6 +24,7 @@ FitWeighted = Callable[[Floats], NDArray[np.float64]]
 
 _STEP = float(np.finfo(float).eps ** (1 / 3))  # of central differences: rounding and truncation are equal there
 _RARE = 1e-280  # probabilities of a report below are summed by logarithms: products of smaller ones lose their digits
+_SLOPE_ERROR = 1e-2  # relative, of a gradient: differences are off by 1e-10 of smooth laws, by more at their corners
 _NORMALISED = 1e-6  # by which probabilities may miss a sum of one: single precision keeps that
 
 
@@ -62,7 +63,11 @@ class SpreadLikelihood:
 
     def _given(self, theta: Floats) -> Floats:
         """What the model says, with the weights of nodes."""
-        logs = np.asarray(self.log_probability(theta), dtype=float)
+        given = self.log_probability(theta)
+        try:
+            logs = np.asarray(given, dtype=float)
+        except (TypeError, ValueError):
+            raise InvalidInput(f"a {type(given).__name__} from log_probability", "an array of numbers") from None
         rows, states = self.log_likelihood.shape
         if logs.ndim != 2 or logs.shape != (rows, states):
             logs = logs.reshape(-1) if logs.size == states else logs
@@ -117,6 +122,21 @@ class SpreadLikelihood:
             return slopes
         mean: Floats = np.einsum("...k,...kp->...p", np.exp(self.logs(theta)), slopes)
         return slopes - mean[..., None, :]
+
+    def refuse_other_gradient(self, theta: Floats) -> None:
+        """Refuse a gradient that is not that of the log-probabilities: the standard errors are made of it."""
+        if self.gradient is None:
+            return
+        given, made, weights = self.derivatives(theta), self._differences(theta), np.exp(self.logs(theta))
+        gap, size = (np.einsum("...k,...kp->p", weights, part**2) for part in (given - made, made))
+        worst = int(np.argmax(gap - _SLOPE_ERROR**2 * size))
+        if gap[worst] > _SLOPE_ERROR**2 * size[worst] + _STEP**2 * weights.sum():
+            raise InvalidInput(
+                f"a gradient that differs from differences of log_probability by {np.sqrt(gap[worst]):.3g} on average, "
+                f"where these are {np.sqrt(size[worst]):.3g}, along parameter {worst + 1} at theta = {theta}",
+                "derivatives of log_probability by theta",
+                "Do not forget those of the log-partition, or leave the gradient out.",
+            )
 
     def _differences(self, theta: Floats) -> Floats:
         columns = []
