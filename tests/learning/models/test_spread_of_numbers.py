@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from scipy.stats import multivariate_normal, norm
 
 import askance as ask
-from askance.errors import InvalidInput, NotAvailable
+from askance.errors import AskanceWarning, InvalidInput, NotAvailable
 from askance.learning.models.joint_states import read_columns
 from askance.learning.models.spread_recipe import SpreadRecipe
 
@@ -196,6 +196,46 @@ def test_covariates_of_people_give_each_its_own_law():
     variance = np.exp(2 * found.parameters[2])
     centre = found.parameters[:2].sum()
     assert (chances @ truths)[0, 0] == pytest.approx(centre * 0.25 / (variance + 0.25), abs=1e-4)
+
+
+# -- reports that are not what they claim ------------------------------------------------------------------
+
+
+def middle(theta, truths):
+    return norm.logpdf(truths[:, 0], theta[0])
+
+
+@pytest.mark.parametrize("channel", [ask.GaussianNoise(1.0), ask.LaplaceNoise(1.0)])
+def test_reports_of_the_channel_are_not_remarked_upon(channel):
+    """Warnings are errors, and five standard errors are one sample in three million."""
+    rng = np.random.default_rng(10)
+    person = np.repeat(np.arange(60), rng.integers(1, 5, 60))
+    reports = channel.simulate(rng.normal(size=60)[person][:, None], rng)
+    assert ask.fit_spread(middle, channel, reports, [0.0], person=person).notes == ()
+    assert ask.fit_spread(middle, channel, channel.simulate(np.zeros((200, 1)), rng), [0.0]).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("stated", "again", "said"),
+    [
+        (0.5, True, r"[2-6]\.\d times the variance"),  # of noise that was twice as large: 4, within 0.6
+        (1.0, False, "0 times the variance"),  # of one report, sent twice
+    ],
+)
+def test_several_reports_of_one_person_tell_of_other_noise(stated, again, said):
+    rng = np.random.default_rng(11)
+    channel = ask.GaussianNoise(1.0)
+    truth = rng.normal(size=(100, 1))
+    first = channel.simulate(truth, rng)
+    reports = np.vstack([first, channel.simulate(truth, rng) if again else first])
+    with pytest.warns(AskanceWarning, match=f"Reports of one person about attribute 1 have {said}"):
+        ask.fit_spread(middle, ask.GaussianNoise(stated), reports, [0.0], person=np.tile(np.arange(100), 2))
+
+
+def test_truths_in_the_place_of_reports_are_remarked_upon():
+    truth = np.random.default_rng(12).normal(0, 0.5, (200, 1))
+    with pytest.warns(AskanceWarning, match="attribute 1 have 0.2. times the variance of the noise"):
+        ask.fit_spread(middle, ask.GaussianNoise(1.0), truth, [0.0])
 
 
 # -- refusals ----------------------------------------------------------------------------------------------

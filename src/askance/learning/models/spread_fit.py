@@ -15,6 +15,7 @@ from askance.frames import refuse_other_rows
 from askance.learning.models.fitted import differenced
 from askance.learning.models.gradient_search import SEVERAL_MAXIMA, are_several
 from askance.learning.models.joint_states import HiddenStates, read_columns, refuse_lost_truth
+from askance.learning.models.number_checks import noise_remarks
 from askance.learning.models.spread_likelihood import FitWeighted, SpreadLikelihood, SpreadSolution
 from askance.learning.models.spread_recipe import SpreadRecipe, highest, search_by
 from askance.reports.summary import Summary, standard_errors, summarise
@@ -207,7 +208,7 @@ def fit_spread(
         raise NotAvailable("fit_weighted for hidden numbers", "fit_weighted=None: the search is by L-BFGS")
     recipe, likelihood, found = recipe.searched(columns, who, starts, search_by(fit_weighted, max_iter, tol))
     best = highest(found)
-    notes = _remarks(likelihood, best, found, max_iter)
+    notes = (*noise_remarks(columns, who), *_remarks(likelihood, best, found, max_iter))
     for note in notes:
         warnings.warn(note, AskanceWarning, stacklevel=2)
     covariance, sandwich = _covariances(best)
