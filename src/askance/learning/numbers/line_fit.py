@@ -55,9 +55,12 @@ def fit_line(sets: Sequence[ReportSet], engine: Engine, ridge: float | None, int
     for _ in range(_REWEIGHTED if len(moments) > 1 else 0):
         line = _Line.through(moments, line.precisions, asked)
     to_units, shift = _line_in_units(common, intercept)
+    covariance = to_units @ line.covariance @ to_units.T
+    unknown = line.solved.undetermined
+    covariance[unknown], covariance[:, unknown] = np.nan, np.nan
     return LineFit(
         to_units @ line.solved.parameters + shift,
-        to_units @ line.covariance @ to_units.T,
+        covariance,
         line.solved,
         line.noise,
         sum(one.sums.rows for one in moments),
