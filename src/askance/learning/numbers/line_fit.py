@@ -167,11 +167,11 @@ def _line_in_units(common: Floats, intercept: bool) -> tuple[Floats, Floats]:
 
 
 def _refuse_too_few(moments: Sequence[SetMoments]) -> None:
-    rows, weight = sum(one.sums.rows for one in moments), sum(one.sums.weight for one in moments)
+    rows, people = sum(one.sums.rows for one in moments), sum(one.people for one in moments)
     needed = len(moments[0].reports.names) + 1 if any(one.reports.channel is not None for one in moments) else 1
-    if sum(one.people for one in moments) < needed * (1 - 1e-9):  # weights that are equal but for rounding
+    if people < needed * (1 - 1e-9):  # weights that are equal but for rounding
+        alike = "" if rows < needed else f", which tell as much as {people:.1f} of equal weight,"
         raise InvalidInput(
-            f"{rows} reports (n_samples={rows}) of total weight {weight:g} for a line with "
-            f"{len(moments[0].reports.names)} parameters",
+            f"{rows} reports (n_samples={rows}){alike} for a line with {len(moments[0].reports.names)} parameters",
             f"at least {needed}, and many more for a useful answer",
         )
