@@ -205,6 +205,21 @@ def middle(theta, truths):
     return norm.logpdf(truths[:, 0], theta[0])
 
 
+def test_a_saddle_has_no_standard_errors():
+    """Two groups, sought from where they are one: no warning but our own."""
+    rng = np.random.default_rng(13)
+    channel = ask.GaussianNoise(1.0)
+    reports = channel.simulate(rng.choice([-2.0, 2.0], (200, 1)), rng)
+
+    def groups(theta, truths):
+        return np.logaddexp(*(norm.logpdf(truths[:, 0], middle, 0.5) for middle in theta)) - np.log(2)
+
+    with pytest.warns(AskanceWarning, match="do not determine all parameters") as said:
+        found = ask.fit_spread(groups, channel, reports, [0.0, 0.0])
+    assert np.isnan(found.standard_errors).all()
+    assert all(issubclass(one.category, AskanceWarning) for one in said)
+
+
 @pytest.mark.parametrize("channel", [ask.GaussianNoise(1.0), ask.LaplaceNoise(1.0)])
 def test_reports_of_the_channel_are_not_remarked_upon(channel):
     """Warnings are errors, and five standard errors are one sample in three million."""

@@ -289,9 +289,11 @@ def _covariances(solution: SpreadSolution) -> tuple[Floats, Floats]:
 
 
 def _is_determined(information: Floats) -> bool:
-    scale = np.sqrt(np.maximum(np.diag(information), np.finfo(float).tiny))
+    if not np.diag(information).min() > 0:
+        return False
+    scale = np.sqrt(np.diag(information))
     roots = np.linalg.eigvalsh(information / np.outer(scale, scale))
-    return bool(np.diag(information).min() > 0 and roots[0] > _FLAT * roots[-1])
+    return bool(roots[0] > _FLAT * roots[-1])
 
 
 def _remarks(
