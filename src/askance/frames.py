@@ -108,11 +108,11 @@ def _is_text(values: NDArray[Any]) -> bool:
 # -- what came as a frame goes back as one ---------------------------------------------------------------
 
 
-def like(given: Any, values: Any) -> Any:
+def like(given: Any, values: Any, names: Sequence[str] | None = None) -> Any:
     """Return an array as a column or table of the library that something was given as, with its index and names.
 
-    A table has the names of the columns that were given, if there are as many. Arrays stay arrays, as do labels of
-    several kinds, if the library has no column for them. A pair is done part by part.
+    A table has ``names``, or else those of the columns that were given, if there are as many. Arrays stay arrays, as do
+    labels of several kinds, if the library has no column for them. A pair is done part by part.
 
     Examples
     --------
@@ -135,10 +135,29 @@ def like(given: Any, values: Any) -> Any:
         except (TypeError, pa.ArrowException):  # text and numbers in one column, which only pandas has
             return values
         return column if library != "arrow" or isinstance(given, pa.Array) else pa.chunked_array([column])
-    names = columns or ()
-    if len(names) != values.shape[1]:
-        names = [f"report_{place + 1}" for place in range(values.shape[1])]
+    if names is None:
+        names = columns if columns is not None and len(columns) == values.shape[1] else report_names(values.shape[1])
     return _table(library, names, values.T, index)
+
+
+def report_names(width: int) -> list[str]:
+    """Return what columns of reports are called that are not about one column of the truth each."""
+    return [f"report_{place + 1}" for place in range(width)]
+
+
+def in_named_order(table: Any, names: Sequence[Any]) -> Any:
+    """Return a frame with its columns in the order of ``names``; as it is, if it is none or has not all of them.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> in_named_order(pd.DataFrame({"b": [1], "a": [2]}), ["a", "b"]).columns.tolist()
+    ['a', 'b']
+    """
+    found = None if library_of(table) is None else column_names(table)
+    if found is None or found == list(names) or not {*names} <= {*found}:
+        return table
+    return some_columns(table, names)
 
 
 def table_like(given: Any, frame: Any, rows: str | None = None) -> Any:

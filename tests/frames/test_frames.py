@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import askance as ask
-from askance.frames import like, named_rows, refuse_other_rows, table_like
+from askance.frames import column_names, like, named_rows, refuse_other_rows, some_columns, table_like
 from frame_libraries import LIBRARIES, as_frame, people
 
 LETTERS = ["a", "b", "c"]
@@ -101,6 +101,41 @@ def test_a_column_named_name_is_no_name():
     told = ask.GaussianNoise(1.0).privatize(pd.DataFrame({"name": [1.0, 2.0], "index": [3.0, 4.0]}))
     assert list(told.columns) == ["name", "index"]
     assert like(pd.DataFrame({"name": [0.1, 0.2], "b": [0.3, 0.4]}), np.arange(2)).name is None
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_reports_of_columns_that_are_taken_by_name_keep_their_names(make):
+    """Columns of the truth may come in any order: what is called a is about a."""
+    channel = ask.RowChannel(ask.GaussianNoise(0.1), label=ask.Warner(0.8), columns=["a", "b"])
+    truth = make({"b": np.full(40, 100.0), "more": np.zeros(40), "a": np.zeros(40)})
+    told, labels = channel.simulate((truth, ["no", "yes"] * 20), np.random.default_rng(0))
+    assert column_names(told) == ["a", "b"]
+    assert np.max(np.asarray(told["a"])) < 10 < np.min(np.asarray(told["b"]))
+    other = some_columns(told, ["b", "a"])
+    np.testing.assert_array_equal(channel.encode_reports((other, labels))[0], channel.encode_reports((told, labels))[0])
+
+
+def test_a_classifier_of_records_takes_reports_by_the_names_of_its_channel():
+    rng = np.random.default_rng(1)
+    channel = ask.RowChannel(ask.GaussianNoise([0.5, 2.0]), label=ask.Warner(0.8), columns=["a", "b"])
+    told, labels = channel.simulate(
+        (pd.DataFrame(rng.normal(size=(80, 2)), columns=["b", "a"]), ["no", "yes"] * 40), rng
+    )
+    known = ask.SpreadClassifier(channel, ridge=1.0, random_state=0).fit(told, labels)
+    other = ask.SpreadClassifier(channel, ridge=1.0, random_state=0).fit(told[["b", "a"]], labels)
+    assert list(other.feature_names_in_) == ["a", "b"]
+    np.testing.assert_array_equal(other.coef_, known.coef_)
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_reports_about_whole_rows_are_not_called_by_its_columns(make):
+    """They are about all columns together; in another order they are brought back into theirs."""
+    row = ask.PrivateRow({"age": (0, 100), "income": (0, 15), "rent": (0, 15)}, epsilon=8, outcome="rent")
+    rng = np.random.default_rng(2)
+    told = row.simulate(make({name: rng.uniform(0, 15, 60) for name in ("rent", "income", "age")}), rng)
+    assert column_names(told) == ["report_1", "report_2", "report_3"]
+    other = some_columns(told, ["report_3", "report_1", "report_2"])
+    np.testing.assert_array_equal(row.encode_reports(other), row.encode_reports(told))
 
 
 def test_two_columns_of_the_same_name_stay_two():

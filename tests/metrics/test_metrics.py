@@ -158,6 +158,8 @@ def test_a_share_of_nobody_is_refused():
         (lambda: ask.metrics.log_loss(["yes"], [[0.4, 0.7]], TWO), "sum to one"),
         (lambda: ask.metrics.brier(["yes"], [[0.4, 0.3, 0.3]], TWO), r"shape \(1, 3\)"),
         (lambda: ask.metrics.roc_auc(["yes"], [np.nan], TWO), "not finite"),
+        (lambda: ask.metrics.roc_auc(["yes"], ["yes"], TWO), "the score yes; expected numbers"),
+        (lambda: ask.metrics.accuracy(["yes"], [[0.4, 0.6]], TWO), r"predictions of shape \(1, 2\)"),
         (lambda: ask.metrics.recall(["yes"], ["yes"], TWO, of="maybe"), "of='maybe'"),
         (lambda: ask.metrics.calibration(["yes"], [0.5], TWO, groups=0), "groups=0"),
         (lambda: ask.metrics.accuracy([], [], TWO), "at least one"),

@@ -7,6 +7,7 @@ from askance.channels.alphabet import subtract_first as subtract_first
 from askance.channels.base import LabelChannel as LabelChannel
 from askance.channels.base import ReportChannel as ReportChannel
 from askance.channels.base import Spec as Spec
+from askance.channels.base import refuse_class as refuse_class
 from askance.channels.channel import Channel as Channel
 from askance.channels.channel import Prepared as Prepared
 from askance.channels.channel import Truth as Truth

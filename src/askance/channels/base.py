@@ -13,8 +13,19 @@ from numpy.typing import NDArray
 from askance.arrays import Codes
 from askance.channels.alphabet import Label
 from askance.channels.guarantee import Guarantee
+from askance.errors import InvalidInput
 
 Spec = dict[str, Any]
+
+
+def refuse_class(channel: Any) -> None:
+    """Refuse a class of channels in the place of a channel: it has no parameters, and so no law."""
+    if isinstance(channel, type):
+        raise InvalidInput(
+            f"the class {channel.__name__} as channel",
+            f"a channel that was made with it: {channel.__name__}(...)",
+            "Its parameters say how the truth was hidden.",
+        )
 
 
 class ReportChannel(Protocol):

@@ -80,11 +80,15 @@ class Channel(ChannelValue, ABC):
 
         A column or table of pandas, polars or Arrow is answered with one, which keeps its index.
         """
-        return like(truth, self._report(truth, system_bits()))
+        return self._like(truth, self._report(truth, system_bits()))
 
     def simulate(self, truth: Any, rng: np.random.Generator) -> Any:
         """Draw reports reproducibly, for planning and tests; never for real answers."""
-        return like(truth, self._report(truth, GeneratorBits(rng)))
+        return self._like(truth, self._report(truth, GeneratorBits(rng)))
+
+    def _like(self, truth: Any, reports: Any) -> Any:
+        """Return reports as the truth came; here a column of reports is about the column of the truth in its place."""
+        return like(truth, reports)
 
     def _report(self, truth: Any, bits: BitSource) -> Any:
         prepared = self.prepare(truth)

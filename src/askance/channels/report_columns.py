@@ -39,6 +39,14 @@ class AddedNoise(Protocol):
         """How large it is."""
 
     @property
+    def variance(self) -> float:
+        """Its variance."""
+
+    @property
+    def kurtosis(self) -> float:
+        """Its fourth moment, in squares of its variance."""
+
+    @property
     def bounds(self) -> tuple[float, float] | None:
         """Between which the truth lies, if that is public."""
 

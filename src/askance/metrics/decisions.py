@@ -177,6 +177,13 @@ def _read(
     refuse_other_rows(reports=reports, predicted=predicted, design=design, sample_weight=sample_weight)
     truth = HiddenTruth.of(channel, reports, design, sample_weight)
     labels = truth.rows(predicted, "predictions")
+    if labels.ndim > 1 and labels.shape[1:] != (1,):
+        raise InvalidInput(
+            f"predictions of shape {labels.shape}",
+            "a label for each row, such as predict returns",
+            "For probabilities take roc_auc, brier or log_loss.",
+        )
+    labels = labels.reshape(-1)
     chosen = class_codes(truth.classes, labels)
     if (chosen < 0).any():
         stranger = labels.tolist()[int(np.flatnonzero(chosen < 0)[0])]

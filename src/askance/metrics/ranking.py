@@ -108,7 +108,13 @@ def roc_curve(
 
 
 def _scores(truth: HiddenTruth, scores: Any) -> Floats:
-    table = truth.rows(scores, "scores").astype(float)
+    given = truth.rows(scores, "scores")
+    try:
+        table = given.astype(float)
+    except (TypeError, ValueError):
+        raise InvalidInput(
+            f"the score {given.ravel()[0]!s}", "numbers, such as predict_proba returns", "For labels take accuracy."
+        ) from None
     classes = len(truth.classes)
     if table.ndim == 1 and classes == 2:
         table = table[:, None]

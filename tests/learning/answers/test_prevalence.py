@@ -144,6 +144,9 @@ def test_bad_input():
         ask.Prevalence(ask.Warner(0.8)).fit([])
     with pytest.raises(ask.InvalidInput, match="sample weights"):
         ask.Prevalence(ask.Warner(0.8)).fit(["yes", "no"], sample_weight=[1.0])
+    for unit in (1e-200, 1e200):
+        with pytest.raises(ask.InvalidInput, match="whose squares no double holds"):
+            ask.Prevalence(ask.Warner(0.8)).fit(["yes", "no"], sample_weight=[unit, 2 * unit])
     with pytest.raises(ask.InvalidInput, match="level=95"):
         ask.Prevalence(ask.Warner(0.8)).fit(["yes", "no"]).summary(level=95)
 

@@ -329,3 +329,10 @@ def test_features_that_repeat_each_other_share_weights_and_leave_errors_as_they_
     )
     np.testing.assert_allclose(doubled.parameters_[3:6], doubled.parameters_[9:12], atol=1e-6)  # the shortest weights
     np.testing.assert_allclose(plain.parameters_[:9].reshape(3, 3).sum(axis=1), 0, atol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["marginal", "moments"])
+def test_sentences_without_a_token_are_refused(method):
+    chain, channel = ask.Chain(["D", "N"], features="words"), ask.PerToken(ask.RandomizedResponse(["D", "N"], 1.0))
+    with pytest.raises(ask.InvalidInput, match="2 sentences without a token"):
+        ask.IndirectModel(chain, channel, method=method).fit([[], []], [[], []])

@@ -1,12 +1,15 @@
 """Hidden numbers are integrated out as the closed form says, and several reports of one person count together."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.optimize import minimize
 from scipy.stats import multivariate_normal, norm
 
 import askance as ask
-from askance.errors import InvalidInput, NotAvailable
+from askance.errors import AskanceWarning, InvalidInput, NotAvailable
+from askance.learning.models.joint_states import read_columns
+from askance.learning.models.spread_recipe import SpreadRecipe
 
 
 def normal(theta, truths):
@@ -94,6 +97,38 @@ def test_the_law_that_was_learned_is_the_law_in_prediction():
     np.testing.assert_allclose(chances.sum(axis=1), 1)
 
 
+@pytest.mark.parametrize("far", [60.0, 300.0])
+def test_the_posterior_of_a_report_that_is_nearly_impossible_is_a_law(far):
+    """No double holds its probability: it is told from that of other truths by logarithms."""
+    rng = np.random.default_rng(4)
+    channel = ask.GaussianNoise(1.0)
+    found = ask.fit_spread(normal, channel, channel.simulate(rng.normal(3, 0.8, (2_000, 1)), rng), [0.0, 0.0])
+    truths, chances = found.posterior([[far]])
+    mean, variance = found.parameters[0], np.exp(2 * found.parameters[1])
+    np.testing.assert_allclose(chances.sum(axis=1), 1)
+    np.testing.assert_allclose(chances @ truths, mean + variance / (variance + 1) * (far - mean), atol=1e-3)
+
+
+def test_an_outlier_is_not_left_out():
+    """Where its probability is no double, likelihood and slope are those of the closed form."""
+    rng = np.random.default_rng(9)
+    channel = ask.GaussianNoise(1.0)
+    reports = np.vstack([channel.simulate(rng.normal(2, 1, (100, 1)), rng), [[90.0]]])
+    columns, theta = read_columns(channel, reports), np.array([2.0, 0.0])
+    value, slope = (
+        SpreadRecipe(normal).on_grids(columns, None).likelihood(columns, None, theta).value_and_gradient(theta)
+    )
+    assert value == pytest.approx(norm.logpdf(reports, 2, np.sqrt(2)).sum(), rel=1e-6)
+    assert slope[0] == pytest.approx(((reports - 2) / 2).sum(), rel=1e-5)
+
+
+def test_an_outlier_beyond_every_grid_is_refused():
+    rng = np.random.default_rng(9)
+    reports = np.vstack([rng.normal(2, 1.4, (100, 1)), [[1e6]]])
+    with pytest.raises(InvalidInput, match="an outlier"):
+        ask.fit_spread(normal, ask.GaussianNoise(1.0), reports, [2.0, 0.0])
+
+
 @pytest.mark.parametrize("times", [2, 5])
 def test_several_reports_about_one_number_are_their_mean(times):
     """Under normal noise the mean of M reports tells all, with a variance of 1 / M."""
@@ -163,6 +198,61 @@ def test_covariates_of_people_give_each_its_own_law():
     assert (chances @ truths)[0, 0] == pytest.approx(centre * 0.25 / (variance + 0.25), abs=1e-4)
 
 
+# -- reports that are not what they claim ------------------------------------------------------------------
+
+
+def middle(theta, truths):
+    return norm.logpdf(truths[:, 0], theta[0])
+
+
+def test_a_saddle_has_no_standard_errors():
+    """Two groups, sought from where they are one: no warning but our own."""
+    rng = np.random.default_rng(13)
+    channel = ask.GaussianNoise(1.0)
+    reports = channel.simulate(rng.choice([-2.0, 2.0], (200, 1)), rng)
+
+    def groups(theta, truths):
+        return np.logaddexp(*(norm.logpdf(truths[:, 0], middle, 0.5) for middle in theta)) - np.log(2)
+
+    with pytest.warns(AskanceWarning, match="do not determine all parameters") as said:
+        found = ask.fit_spread(groups, channel, reports, [0.0, 0.0])
+    assert np.isnan(found.standard_errors).all()
+    assert all(issubclass(one.category, AskanceWarning) for one in said)
+
+
+@pytest.mark.parametrize("channel", [ask.GaussianNoise(1.0), ask.LaplaceNoise(1.0)])
+def test_reports_of_the_channel_are_not_remarked_upon(channel):
+    """Warnings are errors, and five standard errors are one sample in three million."""
+    rng = np.random.default_rng(10)
+    person = np.repeat(np.arange(60), rng.integers(1, 5, 60))
+    reports = channel.simulate(rng.normal(size=60)[person][:, None], rng)
+    assert ask.fit_spread(middle, channel, reports, [0.0], person=person).notes == ()
+    assert ask.fit_spread(middle, channel, channel.simulate(np.zeros((200, 1)), rng), [0.0]).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("stated", "again", "said"),
+    [
+        (0.5, True, r"[2-6]\.\d times the variance"),  # of noise that was twice as large: 4, within 0.6
+        (1.0, False, "0 times the variance"),  # of one report, sent twice
+    ],
+)
+def test_several_reports_of_one_person_tell_of_other_noise(stated, again, said):
+    rng = np.random.default_rng(11)
+    channel = ask.GaussianNoise(1.0)
+    truth = rng.normal(size=(100, 1))
+    first = channel.simulate(truth, rng)
+    reports = np.vstack([first, channel.simulate(truth, rng) if again else first])
+    with pytest.warns(AskanceWarning, match=f"Reports of one person about attribute 1 have {said}"):
+        ask.fit_spread(middle, ask.GaussianNoise(stated), reports, [0.0], person=np.tile(np.arange(100), 2))
+
+
+def test_truths_in_the_place_of_reports_are_remarked_upon():
+    truth = np.random.default_rng(12).normal(0, 0.5, (200, 1))
+    with pytest.warns(AskanceWarning, match="attribute 1 have 0.2. times the variance of the noise"):
+        ask.fit_spread(middle, ask.GaussianNoise(1.0), truth, [0.0])
+
+
 # -- refusals ----------------------------------------------------------------------------------------------
 
 
@@ -198,11 +288,45 @@ def test_four_numbers_are_refused():
         ({"support": "all"}, "support="),
         ({"support": [(0, 1), (0, 1)]}, "one for each hidden number"),
         ({"person": [1, 2]}, "person of shape"),
+        ({"person": [None, 2] * 150}, "150 of 300 reports of nobody"),
+        ({"person": [1.0, np.nan] * 150}, "150 of 300 reports of nobody"),
+        ({"names": 3}, "names=3"),
+        ({"names": "ab"}, "names='ab'"),
+        ({"max_iter": 0}, "max_iter=0"),
+        ({"tol": -1.0}, "tol=-1.0"),
+        ({"gradient": lambda theta, truths: 2 * normal_gradient(theta, truths)}, "a gradient that differs"),
+        ({"gradient": lambda theta, truths: normal_gradient(theta, truths)[:, ::-1]}, "a gradient that differs"),
     ],
 )
 def test_supports_and_people_that_do_not_fit_are_refused(numbers, options, message):
     with pytest.raises(InvalidInput, match=message):
         ask.fit_spread(normal, *numbers, [2.0, 0.0], **options)
+
+
+def test_people_of_any_kind_are_counted_in_their_order():
+    reports = ["yes", "no", "yes", "yes"]
+    known = ask.fit_spread(share, ask.Warner(0.8), reports, [0.0], person=[0, 1, 1, 2])
+    mixed = ask.fit_spread(share, ask.Warner(0.8), reports, [0.0], person=np.array(["b", 1, 1, ("c",)], dtype=object))
+    np.testing.assert_array_equal(mixed.parameters, known.parameters)
+
+
+def test_people_of_other_rows_are_refused():
+    reports, person = pd.Series(["yes", "no"], index=["a", "b"]), pd.Series([1, 2], index=["b", "a"])
+    with pytest.raises(InvalidInput, match="in another order"):
+        ask.fit_spread(share, ask.Warner(0.8), reports, [0.0], person=person)
+
+
+def test_models_that_are_none_are_refused():
+    with pytest.raises(InvalidInput, match="log_probability='normal'"):
+        ask.fit_spread("normal", ask.Warner(0.8), ["yes"], [0.0])
+    with pytest.raises(InvalidInput, match="a str from log_probability"):
+        ask.fit_spread(lambda theta: "a", ask.Warner(0.8), ["yes"], [0.0])
+
+
+def test_posteriors_of_another_number_of_attributes_are_refused():
+    found = ask.fit_spread(lambda t, x: norm.logpdf(x[:, 0], t[0]), ask.GaussianNoise(1.0), [[0.0], [2.0]], [0.0])
+    with pytest.raises(InvalidInput, match="reports about 2 attributes; expected 1"):
+        found.posterior([[1.0, 2.0]])
 
 
 def test_what_is_about_states_or_numbers_only_is_refused(numbers):

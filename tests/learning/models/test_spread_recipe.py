@@ -96,7 +96,7 @@ def test_differences_stand_in_for_a_gradient(magnets):
 
 def test_scores_and_information_are_derivatives(magnets):
     channel, reports = magnets
-    table, counts, _ = HiddenStates.of(read_columns(channel, reports)).table(None, shared=True)
+    table, counts = HiddenStates.of(read_columns(channel, reports)).table(None, shared=True)
     likelihood = SpreadLikelihood(ising, table, counts, gradient=ising_gradient)
     theta, step = np.array([0.2, -0.1]), 1e-5
     values = [[likelihood.posterior(theta + sign * step * e)[1] for sign in (1, -1)] for e in np.eye(2)]
@@ -227,3 +227,8 @@ def test_gradients_and_fits_of_the_wrong_shape_are_refused():
         ask.fit_spread(softmax, WARNER, YES_NO, [0.0], fit_weighted=lambda counts: np.zeros(2))
     with pytest.raises(InvalidInput, match="2 names"):
         ask.fit_spread(softmax, WARNER, YES_NO, [0.0], names=["a", "b"])
+
+
+def test_a_law_under_which_reports_cannot_be_is_refused():
+    with pytest.raises(InvalidInput, match="cannot be under the law"):
+        ask.fit_spread(lambda theta: [0.0, -np.inf], ask.Identity(["a", "b"]), ["a", "b"], [0.0])

@@ -205,3 +205,8 @@ def test_responses_are_compared_exactly():
     assert table.best == ("coordinate", "classic")
     with pytest.raises(ask.InvalidInput, match="zeros and ones"):
         ask.compare_responses(BITS / 2, [1.0])
+
+
+def test_features_in_which_no_states_differ_are_refused():
+    with pytest.raises(ask.InvalidInput, match="the same for all states"):
+        ask.States([[1.0, 2.0], [1.0, 2.0], [1.0, 2.0]])

@@ -427,3 +427,35 @@ def test_bad_input_is_refused(make, message):
     channel, reports, _ = hidden(100)
     with pytest.raises(ask.InvalidInput, match=message):
         make(channel, reports)
+
+
+@pytest.mark.parametrize(
+    ("more", "unknown"),
+    [(lambda x: np.ones(len(x)), [3]), (lambda x: 2 * x[:, 0] - 1, [1, 3])],
+    ids=["constant", "double"],
+)
+def test_public_features_that_repeat_each_other_change_nothing_else(more, unknown):
+    """What is determined is as without them; what is not has no standard error."""
+    rng = np.random.default_rng(0)
+    channel = ask.PrivateNumber(0, 10, epsilon=2.0)
+    X = rng.normal(size=(500, 2))
+    reports = channel.simulate(np.clip(5 + X[:, 0] + rng.normal(0, 0.5, 500), 0, 10), rng)
+    alone = ask.IndirectRegressor(channel).fit(X, reports)
+    with pytest.warns(ask.AskanceWarning, match="does not vary"):
+        both = ask.IndirectRegressor(channel).fit(np.column_stack([X, more(X)]), reports)
+    assert np.flatnonzero(np.isnan(both.standard_errors_)).tolist() == unknown
+    assert both.parameters_[2] == pytest.approx(alone.parameters_[2], abs=1e-8)
+    assert both.standard_errors_[2] == pytest.approx(alone.standard_errors_[2], rel=1e-2)
+    np.testing.assert_allclose(both.predict(np.column_stack([X, more(X)])), alone.predict(X), atol=1e-8)
+
+
+def test_weights_that_leave_too_few_people_say_how_many():
+    rng = np.random.default_rng(1)
+    channel = ask.PrivateNumber(0, 10, epsilon=2.0)
+    weights = np.r_[1e6, np.ones(49)]
+    with pytest.raises(
+        ask.InvalidInput, match=r"50 reports \(n_samples=50\), which tell as much as 1\.0 of equal weight"
+    ):
+        ask.IndirectRegressor(channel).fit(
+            rng.normal(size=(50, 1)), channel.simulate(rng.uniform(0, 10, 50), rng), sample_weight=weights
+        )

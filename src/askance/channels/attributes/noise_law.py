@@ -46,6 +46,7 @@ class NoiseCoordinate(CoordinateLaw):
     bounds: Pair | None = None
 
     is_finite: ClassVar[Literal[False]] = False
+    kurtosis: ClassVar[float]  # the fourth moment of the noise, in squares of its variance
     posterior_is_normal: ClassVar[bool]  # whether a normal prior leads to a normal law of the truth given its report
 
     @property
@@ -132,6 +133,7 @@ class GaussianCoordinate(NoiseCoordinate):
 
     delta: float = DELTA
 
+    kurtosis: ClassVar[float] = 3.0
     posterior_is_normal: ClassVar[bool] = True
 
     @property
@@ -182,6 +184,7 @@ class GaussianCoordinate(NoiseCoordinate):
 class LaplaceCoordinate(NoiseCoordinate):
     """A number plus Laplace noise."""
 
+    kurtosis: ClassVar[float] = 6.0
     posterior_is_normal: ClassVar[bool] = False
 
     @property

@@ -22,7 +22,7 @@ from askance.channels.report_columns import ReportColumn
 from askance.channels.value import SPEC_VERSION
 from askance.entropy.bits import BitSource
 from askance.errors import InvalidInput
-from askance.frames import column_names, refuse_other_rows
+from askance.frames import column_names, in_named_order, like, refuse_other_rows
 
 Record = tuple[NDArray[Any], NDArray[Any]]
 
@@ -157,6 +157,14 @@ class RowChannel(Channel):
         reports = self.features.decode_reports(features)
         return reports, labels if self.label is None else self.label.decode_reports(labels)
 
+    def _like(self, truth: Any, reports: Any) -> Any:
+        # The columns of the truth were taken by name: their own order is not that of the reports.
+        return like(truth[0], reports[0], self.columns), like(truth[1], reports[1])
+
+    def in_order(self, features: Any) -> Any:
+        """Return a frame of reports in the order of the attributes, if its columns are called by their names."""
+        return features if self.columns is None else in_named_order(features, self.columns)
+
     def _table(self, features: Any) -> Any:
         """Take columns by name, where they have names on both sides."""
         named = column_names(features)
@@ -173,7 +181,7 @@ class RowChannel(Channel):
         """Check reports on (features, labels); labels that are told as they are stay so."""
         refuse_design(design)
         features, labels = _both_parts(reports)
-        codes = self.features.encode_reports(features)
+        codes = self.features.encode_reports(self.in_order(features))
         return codes, _one_each(codes, np.asarray(labels) if self.label is None else self.label.encode_reports(labels))
 
     def report_columns(self, reports: Any) -> list[ReportColumn]:
@@ -181,7 +189,7 @@ class RowChannel(Channel):
         if self.label is None:
             raise InvalidInput(f"{self!r}, which tells labels as they are", "a label channel, such as Identity([...])")
         features, labels = _both_parts(reports)
-        columns: list[ReportColumn] = self.features.report_columns(features)
+        columns: list[ReportColumn] = self.features.report_columns(self.in_order(features))
         (label,) = self.label.report_columns(labels)
         _one_each(columns[0][-1], label[-1])
         return [*columns, label]

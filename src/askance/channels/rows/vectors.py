@@ -18,6 +18,7 @@ from askance.channels.layouts import Bits, Fields, Reports
 from askance.compiled import compiled
 from askance.entropy.bits import BitSource
 from askance.errors import InvalidInput
+from askance.frames import column_names, in_named_order, like, report_names
 
 if TYPE_CHECKING:
     from askance.channels.rows.report_views import ReportView
@@ -52,7 +53,12 @@ class NumberChannel(Channel):
     def encode_reports(self, reports: Any, design: Any = None) -> Reports:
         """Check reports, or unpack those of a file."""
         refuse_design(design)
-        return self.layout.read(reports)
+        named = column_names(reports)
+        return self.layout.read(reports if named is None else in_named_order(reports, report_names(len(named))))
+
+    def _like(self, truth: Any, reports: Any) -> Any:
+        # A report is about the row as a whole: no column of it belongs to a column of the truth.
+        return like(truth, reports, report_names(reports.shape[1]) if reports.ndim > 1 else None)
 
     @property
     def arrow_type(self) -> pa.DataType:

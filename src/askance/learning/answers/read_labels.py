@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from askance.channels.base import LabelChannel
+from askance.channels.base import LabelChannel, refuse_class
 from askance.channels.labels.design_per_row import DesignPerRow
 from askance.channels.labels.finite import FiniteLaw, Identity
 from askance.errors import InvalidInput
@@ -15,6 +15,7 @@ from askance.errors import InvalidInput
 
 def as_channel(channel: Any) -> Any:
     """Return a channel; a mapping of named designs becomes a DesignPerRow."""
+    refuse_class(channel)
     if channel is None or isinstance(
         channel, FiniteLaw | DesignPerRow | LabelChannel
     ):  # the public door: a protocol, which users may keep, too

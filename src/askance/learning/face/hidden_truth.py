@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from askance.arrays import Codes, Floats
+from askance.channels.base import refuse_class
 from askance.errors import InvalidInput, NotAvailable
 from askance.learning.face.classes import class_array
 from askance.learning.face.sample_weights import checked_weights
@@ -131,6 +132,7 @@ class HiddenTruth:
     @classmethod
     def of(cls, channel: Any, reports: Any, design: Any = None, sample_weight: Any = None) -> "HiddenTruth":
         """Read reports of a channel as people gave them."""
+        refuse_class(channel)
         return cls.of_codes(channel, channel.encode_reports(reports, design), sample_weight)
 
     @classmethod

@@ -21,6 +21,15 @@ def checked_weights(sample_weight: Any, rows: Any) -> Floats | None:
         raise InvalidInput(f"unusable sample weights ({error})", "one weight for each row, of zero or more") from None
     if weights.min(initial=0.0) < 0 or not weights.sum() > 0:
         raise InvalidInput("negative sample weights, or all of them zero", "weights of zero or more")
+    with np.errstate(over="ignore", under="ignore"):
+        squares = float((weights**2).sum())
+        is_held = squares >= np.finfo(float).tiny and np.isfinite(weights.sum() ** 2)
+    if not is_held:
+        raise InvalidInput(
+            f"sample weights of up to {weights.max():.3g}, whose squares no double holds",
+            "weights in a unit in which they are about 1",
+            "Divide them by their mean.",
+        )
     return weights
 
 

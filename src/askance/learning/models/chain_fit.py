@@ -54,6 +54,8 @@ def fit_chain(
     device = _device(family, channel)
     codes = channel.encode_reports(reports, design)
     check_same_lengths(tokens.starts, codes.starts)
+    if not tokens.tokens:
+        raise InvalidInput(f"{len(tokens.starts) - 1} sentences without a token", "at least one token")
     seen = np.bincount(codes.flat, minlength=len(device.matrix))
     rows = _evidence(family, device, method, seen)[codes.flat]
     problem = ChainProblem(tokens.table, tokens.starts, np.ascontiguousarray(rows), method)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from askance.arrays import Codes, Floats
 from askance.channels.alphabet import Label
-from askance.channels.base import LabelChannel
+from askance.channels.base import LabelChannel, refuse_class
 from askance.channels.rows.vectors import VectorChannel
 from askance.errors import InvalidInput, NotAvailable, Unidentifiable
 from askance.learning.answers.report_law import ReportLaw
@@ -104,6 +104,7 @@ def is_finite(channel: Any) -> bool:
 
 def checked_channel(channel: Any, classes: int, width: int) -> Any:
     """Refuse a channel that does not fit to so many truths with so many features."""
+    refuse_class(channel)
     if hides_labels(channel):
         if getattr(channel, "unknowns", None):
             raise InvalidInput(

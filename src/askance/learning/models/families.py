@@ -69,6 +69,8 @@ class States:
                 ) from None
             if table.ndim != 2 or len(table) < 2 or not table.size or not np.isfinite(table).all():
                 raise InvalidInput(f"features of shape {table.shape}", "finite numbers, one row for each of the states")
+            if not np.ptp(table, axis=0).any():
+                raise InvalidInput("features that are the same for all states", "some in which the states differ")
             self.table = table
         self.classes: tuple[Label, ...] | None = None if classes is None else as_labels(classes, "classes")
         if self.classes is not None and self.table is not None and len(self.classes) != len(self.table):

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from askance.arrays import Floats
-from askance.channels.report_columns import NumberReports, ReportColumn, StateReports
+from askance.arrays import Codes, Floats
+from askance.channels.base import refuse_class
+from askance.channels.report_columns import NumberReports, ReportColumn
 from askance.errors import InvalidInput, Unidentifiable
 from askance.learning.models.number_grid import NumberGrid
 
@@ -23,11 +24,18 @@ _SMALLEST_SINGULAR_VALUE = 1e-9  # against the largest, as of a channel for attr
 
 
 class ReportTable(NamedTuple):
-    """P(reports | truth), rows x combinations, how many records have each row, and a logarithm left out of all."""
+    """log P(reports | truth), rows x combinations, and how many records have each row."""
 
-    likelihood: Floats
+    log_likelihood: Floats
     counts: Floats
-    left_out: float = 0.0
+
+
+class HiddenAttribute(NamedTuple):
+    """log P(report | truth), the truths, and the rows of that table that reports are."""
+
+    log_matrix: Floats
+    values: Floats
+    codes: Codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,12 +45,13 @@ class HiddenStates:
     Parameters
     ----------
     attributes : d columns
-        P(report | truth), the truths, and the rows that reports are; of a number the truths are nodes.
+        Of a number the truths are nodes. Laws are kept by their logarithms: a report may be so far from all nodes where
+        the truth is likely that its probability there is no double, and is told by the others even so.
     log_weights : d arrays
         Of nodes; zero for states.
     """
 
-    attributes: tuple[StateReports, ...]
+    attributes: tuple[HiddenAttribute, ...]
     log_weights: tuple[Floats, ...]
 
     @classmethod
@@ -53,11 +62,12 @@ class HiddenStates:
             if isinstance(one, NumberReports):
                 points, log_weights = next(left).nodes()
                 distinct, codes = np.unique(one.reports, return_inverse=True)
-                matrix = np.exp(one.law.log_density(distinct[:, None] - points))
-                attributes.append(StateReports(matrix, points, codes))
+                _refuse_large(len(distinct), len(points))
+                attributes.append(HiddenAttribute(one.law.log_density(distinct[:, None] - points), points, codes))
                 weights.append(log_weights)
             else:
-                attributes.append(one)
+                with np.errstate(divide="ignore"):  # what cannot be has a probability of zero
+                    attributes.append(HiddenAttribute(np.log(one.matrix), one.values, one.codes))
                 weights.append(np.zeros(len(one.values)))
         return cls(tuple(attributes), tuple(weights))
 
@@ -80,7 +90,7 @@ class HiddenStates:
         return reduce(lambda sofar, more: np.add.outer(sofar, more).ravel(), self.log_weights)
 
     def table(self, person: NDArray[np.int64] | None, shared: bool) -> ReportTable:
-        """Return P(reports | truth) of each distinct row, of each row, or of all rows of each person.
+        """Return log P(reports | truth) of each distinct row, of each row, or of all rows of each person.
 
         Parameters
         ----------
@@ -98,30 +108,36 @@ class HiddenStates:
         return ReportTable(self._table(distinct), counts.astype(float))
 
     def _table(self, codes: NDArray[np.int64]) -> Floats:
-        if len(codes) * self.states > _LARGEST_TABLE:
-            raise InvalidInput(
-                f"{self.states:,} combinations of true states and {len(codes):,} distinct reports",
-                f"a product of at most {_LARGEST_TABLE:,}",
-                "This recipe enumerates the truth; it is for few attributes with few states, or one or two numbers.",
-            )
-        table = np.ones((len(codes), 1))
+        _refuse_large(len(codes), self.states)
+        table = np.zeros((len(codes), 1))
         for j, one in enumerate(self.attributes):
-            table = (table[:, :, None] * one.matrix[codes[:, j], None, :]).reshape(len(codes), -1)
+            table = (table[:, :, None] + one.log_matrix[codes[:, j], None, :]).reshape(len(codes), -1)
         return table
 
     def _together(self, table: Floats, person: NDArray[np.int64]) -> ReportTable:
-        """Multiply the rows of each person ([RR] (3)): given the truth, they were drawn independently."""
+        """Multiply the laws of each person's reports ([RR] (3)): given the truth, they were drawn independently."""
         order = np.argsort(person, kind="stable")
         firsts = np.flatnonzero(np.diff(person[order], prepend=-1))
-        with np.errstate(divide="ignore"):
-            logs = np.add.reduceat(np.log(table[order]), firsts, axis=0)  # many small factors have no product
+        logs = np.add.reduceat(table[order], firsts, axis=0)
         top = logs.max(axis=1)
         if not np.isfinite(top).all():
             raise InvalidInput(
                 f"reports of person {int(np.flatnonzero(~np.isfinite(top))[0]) + 1} that no truth explains together",
                 "reports about one truth, drawn by this channel",
             )
-        return ReportTable(np.exp(logs - top[:, None]), np.ones(len(firsts)), float(top.sum()))
+        return ReportTable(logs, np.ones(len(firsts)))
+
+
+def _refuse_large(reports: int, states: int) -> None:
+    """Refuse a table that would be too large, before it is made."""
+    if reports * states > _LARGEST_TABLE:
+        raise InvalidInput(
+            f"{states:,} combinations of true states and {reports:,} distinct reports",
+            f"a product of at most {_LARGEST_TABLE:,}",
+            "This recipe enumerates the truth: it is for few attributes of few states, or one or two numbers. Numbers "
+            "take many nodes where reports are far apart for their noise (an outlier?), and where the estimate runs "
+            "into a law of no width: the reports then scatter no more than the noise alone.",
+        )
 
 
 def refuse_lost_truth(columns: Iterable[ReportColumn]) -> None:
@@ -149,6 +165,7 @@ def refuse_lost_truth(columns: Iterable[ReportColumn]) -> None:
 def read_columns(channel: Any, reports: Any) -> list[ReportColumn]:
     """What reports say about each attribute, whichever kind of channel drew them."""
     columns: list[ReportColumn]
+    refuse_class(channel)
     if hasattr(channel, "report_columns"):
         columns = channel.report_columns(reports)
     elif isinstance(channel, Sequence) and channel and all(getattr(one, "hides", None) == "labels" for one in channel):

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from askance.arrays import Floats
 from askance.errors import AskanceWarning, InvalidInput, NotAvailable
+from askance.frames import refuse_other_rows
 from askance.learning.models.fitted import differenced
 from askance.learning.models.gradient_search import SEVERAL_MAXIMA, are_several
 from askance.learning.models.joint_states import HiddenStates, read_columns, refuse_lost_truth
+from askance.learning.models.number_checks import noise_remarks
 from askance.learning.models.spread_likelihood import FitWeighted, SpreadLikelihood, SpreadSolution
 from askance.learning.models.spread_recipe import SpreadRecipe, highest, search_by
 from askance.reports.summary import Summary, standard_errors, summarise
@@ -58,6 +60,7 @@ class SpreadFit:
     notes: tuple[str, ...]
     channel: Any = field(repr=False)
     _recipe: SpreadRecipe = field(repr=False)
+    _attributes: int = field(repr=False)
 
     @property
     def standard_errors(self) -> Floats:
@@ -81,7 +84,9 @@ class SpreadFit:
             P(truth | reports), so that ``chances @ truths`` is the mean of the truth.
         """
         columns = read_columns(self.channel, reports)
-        who = None if person is None else _numbered(person, len(columns[0][-1]))
+        if len(columns) != self._attributes:
+            raise InvalidInput(f"reports about {len(columns)} attributes", f"{self._attributes}, as when it was fitted")
+        who = None if person is None else _numbered(person, reports, len(columns[0][-1]))
         law = self._recipe.log_probability if log_probability is None else log_probability
         recipe = replace(self._recipe, log_probability=law).around(columns)
         likelihood = recipe.likelihood(columns, who, self.parameters, each=True)
@@ -195,13 +200,15 @@ def fit_spread(
     if require_valid:
         refuse_lost_truth(columns)
     starts = list(_checked_starts(start))
-    who = None if person is None else _numbered(person, len(columns[0][-1]))
+    _check_options(log_probability, max_iter, tol)
+    labels = _checked_names(names, starts[0].size)
+    who = None if person is None else _numbered(person, reports, len(columns[0][-1]))
     recipe = SpreadRecipe(log_probability, gradient).on_grids(columns, support)
     if fit_weighted is not None and recipe.grids:
         raise NotAvailable("fit_weighted for hidden numbers", "fit_weighted=None: the search is by L-BFGS")
     recipe, likelihood, found = recipe.searched(columns, who, starts, search_by(fit_weighted, max_iter, tol))
     best = highest(found)
-    notes = _remarks(likelihood, best, found, max_iter)
+    notes = (*noise_remarks(columns, who), *_remarks(likelihood, best, found, max_iter))
     for note in notes:
         warnings.warn(note, AskanceWarning, stacklevel=2)
     covariance, sandwich = _covariances(best)
@@ -211,7 +218,7 @@ def fit_spread(
         covariance,
         sandwich,
         best.summit.value,
-        _checked_names(names, best.summit.theta.size),
+        labels,
         len(columns[0][-1]),
         best.summit.iterations,
         best.summit.converged,
@@ -219,16 +226,28 @@ def fit_spread(
         notes,
         channel,
         recipe,
+        len(columns),
     )
 
 
-def _numbered(person: Any, rows: int) -> NDArray[np.int64]:
+def _numbered(person: Any, reports: Any, rows: int) -> NDArray[np.int64]:
     """Number people in the order of their first rows."""
+    is_pair = isinstance(reports, tuple) and len(reports) == 2  # of features and labels
+    named = {"features": reports[0], "labels": reports[1]} if is_pair else {"reports": reports}
+    refuse_other_rows(person=person, **named)
     given = np.asarray(person)
     if given.shape != (rows,):
         raise InvalidInput(f"person of shape {given.shape} for {rows} reports", "whose report each row is")
-    _, firsts, places = np.unique(given, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(firsts))[places]
+    names = given.tolist()  # of any kind: they need no order
+    missing = [row for row, name in enumerate(names) if name is None or name != name]
+    if missing:
+        raise InvalidInput(
+            f"{len(missing)} of {rows} reports of nobody (first in row {missing[0]})",
+            "whose report each row is",
+            "Reports without a person would count as those of one: give each a name of its own, or leave them out.",
+        )
+    number: dict[Any, int] = {}
+    return np.array([number.setdefault(name, len(number)) for name in names], dtype=np.int64)
 
 
 def _checked_starts(start: Any) -> Floats:
@@ -244,9 +263,20 @@ def _checked_starts(start: Any) -> Floats:
 def _checked_names(names: Sequence[str] | None, size: int) -> tuple[str, ...]:
     if names is None:
         return tuple(f"theta{i}" for i in range(size))
+    if isinstance(names, str) or not isinstance(names, Sequence | np.ndarray):
+        raise InvalidInput(f"names={names!r}", "a list of texts, one for each parameter")
     if len(names) != size:
         raise InvalidInput(f"{len(names)} names", f"{size}, one for each parameter")
     return tuple(map(str, names))
+
+
+def _check_options(log_probability: Any, max_iter: Any, tol: Any) -> None:
+    if not callable(log_probability):
+        raise InvalidInput(f"log_probability={log_probability!r}", "a function of theta")
+    if isinstance(max_iter, bool) or not isinstance(max_iter, int | np.integer) or max_iter < 1:
+        raise InvalidInput(f"max_iter={max_iter!r}", "at least 1")
+    if isinstance(tol, bool) or not isinstance(tol, int | float | np.number) or not tol > 0:
+        raise InvalidInput(f"tol={tol!r}", "a number above 0")
 
 
 def _covariances(solution: SpreadSolution) -> tuple[Floats, Floats]:
@@ -259,9 +289,11 @@ def _covariances(solution: SpreadSolution) -> tuple[Floats, Floats]:
 
 
 def _is_determined(information: Floats) -> bool:
-    scale = np.sqrt(np.maximum(np.diag(information), np.finfo(float).tiny))
+    if not np.diag(information).min() > 0:
+        return False
+    scale = np.sqrt(np.diag(information))
     roots = np.linalg.eigvalsh(information / np.outer(scale, scale))
-    return bool(np.diag(information).min() > 0 and roots[0] > _FLAT * roots[-1])
+    return bool(roots[0] > _FLAT * roots[-1])
 
 
 def _remarks(

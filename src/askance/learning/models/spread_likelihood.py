@@ -8,6 +8,7 @@ which would lose digits) stand in.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,8 @@ Gradient = Callable[[Floats], NDArray[np.float64]]
 FitWeighted = Callable[[Floats], NDArray[np.float64]]
 
 _STEP = float(np.finfo(float).eps ** (1 / 3))  # of central differences: rounding and truncation are equal there
-_SMALLEST = float(np.finfo(float).tiny)
+_RARE = 1e-280  # probabilities of a report below are summed by logarithms: products of smaller ones lose their digits
+_SLOPE_ERROR = 1e-2  # relative, of a gradient: differences are off by 1e-10 of smooth laws, by more at their corners
 _NORMALISED = 1e-6  # by which probabilities may miss a sum of one: single precision keeps that
 
 
@@ -43,11 +45,9 @@ class SpreadLikelihood:
     ----------
     log_probability : function of theta
         log p_theta(k) for every state (K), or for every state and row (R x K) where rows have their own law.
-    likelihood : R x K
-        P(report_r | truth k), of each distinct report, or of each row.
+    log_likelihood : R x K
+        log P(report_r | truth k), of each distinct report, or of each row.
     counts : R
-    left_out : float
-        What was left out of the logarithm of the likelihood, whatever theta.
     gradient : function of theta, optional
         The derivatives by theta: K x P, or R x K x P.
     log_weights : K, optional
@@ -56,16 +56,19 @@ class SpreadLikelihood:
     """
 
     log_probability: LogProbability
-    likelihood: Floats
+    log_likelihood: Floats
     counts: Floats
-    left_out: float = 0.0
     gradient: Gradient | None = None
     log_weights: Floats | None = None
 
     def _given(self, theta: Floats) -> Floats:
         """What the model says, with the weights of nodes."""
-        logs = np.asarray(self.log_probability(theta), dtype=float)
-        rows, states = self.likelihood.shape
+        given = self.log_probability(theta)
+        try:
+            logs = np.asarray(given, dtype=float)
+        except (TypeError, ValueError):
+            raise InvalidInput(f"a {type(given).__name__} from log_probability", "an array of numbers") from None
+        rows, states = self.log_likelihood.shape
         if logs.ndim != 2 or logs.shape != (rows, states):
             logs = logs.reshape(-1) if logs.size == states else logs
         if logs.shape not in ((states,), (rows, states)):
@@ -74,7 +77,11 @@ class SpreadLikelihood:
                 f"({states},), one for each true state, or ({rows}, {states}), one row for each report",
             )
         if np.isnan(logs).any() or (logs == np.inf).any():
-            raise InvalidInput(f"a log-probability that is no number at theta = {theta}", "numbers, or minus infinity")
+            raise InvalidInput(
+                f"a log-probability that is no number at theta = {theta}",
+                "numbers, or minus infinity",
+                "The search may try any theta: let parameters be logits, or logarithms of what must be positive.",
+            )
         return logs if self.log_weights is None else logs + self.log_weights
 
     def logs(self, theta: Floats) -> Floats:
@@ -99,13 +106,8 @@ class SpreadLikelihood:
 
     def posterior(self, theta: Floats) -> tuple[Floats, float]:
         """P(truth | report), R x K, and the log-likelihood."""
-        joint = self.likelihood * np.exp(self.logs(theta))
-        evidence = joint.sum(axis=1)
-        return joint / np.maximum(evidence, _SMALLEST)[:, None], self._value(evidence)
-
-    def _value(self, evidence: Floats) -> float:
-        with np.errstate(divide="ignore"):
-            return float(self.counts @ np.log(evidence)) + self.left_out
+        chances, evidence = _normalised(self.log_likelihood + self.logs(theta))
+        return chances, float(self.counts @ evidence)
 
     def derivatives(self, theta: Floats) -> Floats:
         """Of the model's log-probabilities: K x P, or R x K x P."""
@@ -121,6 +123,21 @@ class SpreadLikelihood:
         mean: Floats = np.einsum("...k,...kp->...p", np.exp(self.logs(theta)), slopes)
         return slopes - mean[..., None, :]
 
+    def refuse_other_gradient(self, theta: Floats) -> None:
+        """Refuse a gradient that is not that of the log-probabilities: the standard errors are made of it."""
+        if self.gradient is None:
+            return
+        given, made, weights = self.derivatives(theta), self._differences(theta), np.exp(self.logs(theta))
+        gap, size = (np.einsum("...k,...kp->p", weights, part**2) for part in (given - made, made))
+        worst = int(np.argmax(gap - _SLOPE_ERROR**2 * size))
+        if gap[worst] > _SLOPE_ERROR**2 * size[worst] + _STEP**2 * weights.sum():
+            raise InvalidInput(
+                f"a gradient that differs from differences of log_probability by {np.sqrt(gap[worst]):.3g} on average, "
+                f"where these are {np.sqrt(size[worst]):.3g}, along parameter {worst + 1} at theta = {theta}",
+                "derivatives of log_probability by theta",
+                "Do not forget those of the log-partition, or leave the gradient out.",
+            )
+
     def _differences(self, theta: Floats) -> Floats:
         columns = []
         for j in range(len(theta)):
@@ -133,13 +150,26 @@ class SpreadLikelihood:
 
     def scores(self, theta: Floats) -> tuple[Floats, float]:
         """The score of each report, R x P, and the log-likelihood."""
-        slopes, chances = self.derivatives(theta), np.exp(self.logs(theta))
+        slopes, logs = self.derivatives(theta), self.logs(theta)
         if slopes.ndim == 3:
             posterior, value = self.posterior(theta)
             return np.einsum("rk,rkp->rp", posterior, slopes), value
-        evidence = self.likelihood @ chances  # no table of posteriors: with nodes for states it may be large
-        totals = self.likelihood @ (chances[:, None] * slopes)
-        return totals / np.maximum(evidence, _SMALLEST)[:, None], self._value(evidence)
+        tops, likelihood = self._scaled
+        chances = np.exp(logs)
+        shares = likelihood @ chances  # no table of posteriors: with nodes for states it may be large
+        scores = likelihood @ (chances[:, None] * slopes) / np.maximum(shares, _RARE)[:, None]
+        evidence = tops + np.log(np.maximum(shares, _RARE))
+        rare = shares < _RARE
+        if rare.any():
+            posterior, evidence[rare] = _normalised(self.log_likelihood[rare] + logs)
+            scores[rare] = posterior @ slopes
+        return scores, float(self.counts @ evidence)
+
+    @cached_property
+    def _scaled(self) -> tuple[Floats, Floats]:
+        """The largest logarithm of each row, and the likelihood in units of its exponential."""
+        tops = _tops(self.log_likelihood)
+        return tops, np.exp(self.log_likelihood - tops[:, None])
 
     def value_and_gradient(self, theta: Floats) -> tuple[float, Floats]:
         """The log-likelihood and its gradient."""
@@ -149,6 +179,22 @@ class SpreadLikelihood:
     def gradients(self, points: Floats) -> Floats:
         """The gradients at several points, points x parameters."""
         return np.array([self.value_and_gradient(theta)[1] for theta in points])
+
+
+def _tops(logs: Floats) -> Floats:
+    """The largest of each row; zero where nothing is possible."""
+    tops: Floats = logs.max(axis=1)
+    return np.where(np.isfinite(tops), tops, 0.0)
+
+
+def _normalised(joint: Floats) -> tuple[Floats, Floats]:
+    """Return P(truth | report) and log P(report) from log P(report, truth), rows x truths, whatever their size."""
+    tops = _tops(joint)
+    shares = np.exp(joint - tops[:, None])
+    total = shares.sum(axis=1)
+    with np.errstate(divide="ignore"):
+        evidence: Floats = np.log(total) + tops
+    return shares / np.where(total > 0, total, 1.0)[:, None], evidence
 
 
 def climb(likelihood: SpreadLikelihood, start: Floats, max_iterations: int) -> SpreadSolution:

@@ -66,8 +66,15 @@ class SpreadRecipe:
         recipe = self
         for _ in range(_ROUNDS):
             likelihood = recipe.likelihood(columns, person, starts[0])
+            if recipe is self:
+                likelihood.refuse_other_gradient(starts[0])
             found = [search(likelihood, one) for one in starts]
             best = highest(found)
+            if best.summit.value == -np.inf:
+                raise InvalidInput(
+                    f"reports that cannot be under the law at theta = {best.summit.theta}, where the search ended",
+                    "a start, and a model, under which every report can be",
+                )
             better = recipe.improved(columns, person, likelihood, best) if best.summit.converged else recipe
             if better is recipe:
                 if recipe.grids and best.summit.converged:
@@ -128,5 +135,6 @@ def _refuse_other_mass(mass: Floats, grids: Sequence[NumberGrid]) -> None:
             "1: log_probability returns the log of a density of the truth, which lies within the public bounds or the "
             "support",
             "Subtract the log of its integral; a law of numbers between bounds must end there. A peak between two "
-            "nodes means that the reports scatter no more than the noise alone.",
+            "nodes means that the reports scatter no more than the noise alone, or that the search started too far "
+            "from them: start with a density about as wide as the reports.",
         )

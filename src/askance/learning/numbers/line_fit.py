@@ -55,9 +55,12 @@ def fit_line(sets: Sequence[ReportSet], engine: Engine, ridge: float | None, int
     for _ in range(_REWEIGHTED if len(moments) > 1 else 0):
         line = _Line.through(moments, line.precisions, asked)
     to_units, shift = _line_in_units(common, intercept)
+    covariance = to_units @ line.covariance @ to_units.T
+    unknown = line.solved.undetermined
+    covariance[unknown], covariance[:, unknown] = np.nan, np.nan
     return LineFit(
         to_units @ line.solved.parameters + shift,
-        to_units @ line.covariance @ to_units.T,
+        covariance,
         line.solved,
         line.noise,
         sum(one.sums.rows for one in moments),
@@ -164,11 +167,11 @@ def _line_in_units(common: Floats, intercept: bool) -> tuple[Floats, Floats]:
 
 
 def _refuse_too_few(moments: Sequence[SetMoments]) -> None:
-    rows, weight = sum(one.sums.rows for one in moments), sum(one.sums.weight for one in moments)
+    rows, people = sum(one.sums.rows for one in moments), sum(one.people for one in moments)
     needed = len(moments[0].reports.names) + 1 if any(one.reports.channel is not None for one in moments) else 1
-    if sum(one.people for one in moments) < needed * (1 - 1e-9):  # weights that are equal but for rounding
+    if people < needed * (1 - 1e-9):  # weights that are equal but for rounding
+        alike = "" if rows < needed else f", which tell as much as {people:.1f} of equal weight,"
         raise InvalidInput(
-            f"{rows} reports (n_samples={rows}) of total weight {weight:g} for a line with "
-            f"{len(moments[0].reports.names)} parameters",
+            f"{rows} reports (n_samples={rows}){alike} for a line with {len(moments[0].reports.names)} parameters",
             f"at least {needed}, and many more for a useful answer",
         )

@@ -31,8 +31,11 @@ def fit_notes(fit: LineFit, sets: Sequence[ReportSet], automatic: bool) -> tuple
             "Moments longer than the radius were shortened before they were hidden: coefficients are biased by as much "
             "as there were such rows."
         )
-    if fit.solved.flat:
-        said.append("Some combination of the features does not vary: of all lines that fit, this is the shortest.")
+    if fit.solved.undetermined.any():
+        said.append(
+            "Some combination of the features does not vary: of all lines that fit, this is the shortest. Coefficients "
+            "of features that take part in it have no standard error."
+        )
     if fit.solved.projected:
         said.append(
             "Noise made the estimated covariance one that no data can have: it was moved to the nearest that data can "

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from askance.arrays import Floats
 from askance.errors import Unidentifiable
@@ -19,6 +20,7 @@ _SHRINKAGE = 0.5
 # 400 times the usual one, which leaves next to nothing of any coefficient.
 _LEAST_RELATION = 0.05
 SINGULAR = 1e-10  # an eigenvalue below is rounding: moments of standardised columns are right to about 1e-13
+_TAKES_PART = 1e-6  # share of a feature in a combination that does not vary: rounding leaves 1e-10
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,8 @@ class MomentRegression:
         How much of the relation of features and outcome stands clear of noise, from 0 to 1; 1 if nobody asked.
     flattest : float
         The smallest eigenvalue of the features' covariance, before any repair.
-    flat : bool
-        Whether some combination of the features does not vary at all, so that other lines fit as well.
+    undetermined : array of truth values, as the parameters
+        Which coefficients may be others, and the line fits as well: some combination with them does not vary at all.
     """
 
     parameters: Floats
@@ -50,7 +52,7 @@ class MomentRegression:
     projected: bool
     relation: float
     flattest: float
-    flat: bool
+    undetermined: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,14 +102,14 @@ class MomentProblem:
         reach = self.noise * math.sqrt(len(second))
         clear = flattest > max(_CLEAR * reach, SINGULAR)
         relation, projected = 1.0, False
-        if self.ridge is None and not clear:
+        if self.ridge is None and not clear and self.noise:  # what is known exactly needs no repair
             relation = self._relation(means[:-1], spread[:features, -1])
             spread, projected = _projected(spread)
         least = self.ridge if self.ridge is not None else 0.0 if clear else _SHRINKAGE * reach
         ridge = least / max(relation, _LEAST_RELATION) ** 2
         gram = spread[:features, :features] + least * np.eye(features)
-        flat = features > 0 and bool(np.linalg.eigvalsh(gram)[0] <= SINGULAR * max(1.0, np.abs(gram).max()))
-        if flat and self.noise:
+        undetermined = _undetermined(gram)
+        if undetermined.any() and self.noise:
             raise _flat_features(flattest, least)
         # Features that are known exactly may repeat each other: of all lines that fit, the shortest is taken.
         shrunk = gram + (ridge - least) * np.eye(features)
@@ -117,7 +119,8 @@ class MomentProblem:
         if self.intercept:
             parameters = np.concatenate([[means[-1] - means[:-1] @ slopes], slopes])
             jacobian, shrunk = _with_intercept(gram, means[:-1]), _with_intercept(shrunk, means[:-1])
-        return MomentRegression(parameters, jacobian, shrunk, float(ridge), projected, relation, flattest, flat)
+            undetermined = np.append(False, undetermined)
+        return MomentRegression(parameters, jacobian, shrunk, float(ridge), projected, relation, flattest, undetermined)
 
     def _relation(self, means: Floats, products: Floats) -> float:
         """The share of the products of features and outcome that noise does not explain, from 0 to 1.
@@ -132,6 +135,15 @@ class MomentProblem:
         noise = self.unrelated if self.intercept else self.unrelated[1:, 1:]
         size = float(products @ np.linalg.pinv(about @ noise @ about.T, SINGULAR, hermitian=True) @ products)
         return max(0.0, 1 - len(means) / size) if size > 0 else 0.0
+
+
+def _undetermined(gram: Floats) -> NDArray[np.bool_]:
+    """Which features take part in a combination that does not vary."""
+    if not len(gram):
+        return np.zeros(0, dtype=bool)
+    values, vectors = np.linalg.eigh(gram)
+    still = vectors[:, values <= SINGULAR * max(1.0, np.abs(gram).max())]
+    return np.asarray((np.abs(still) > _TAKES_PART).any(axis=1))
 
 
 def _with_intercept(gram: Floats, means: Floats) -> Floats:

@@ -10,7 +10,7 @@ from askance.arrays import Codes, Floats
 from askance.channels.attributes.additive_noise import GaussianNoise
 from askance.channels.attributes.feature_channel import FeatureChannel
 from askance.channels.attributes.row_channel import RowChannel
-from askance.channels.base import LabelChannel
+from askance.channels.base import LabelChannel, refuse_class
 from askance.channels.labels.finite import Identity
 from askance.errors import InvalidInput
 from askance.releases.row_reports import RowReports
@@ -103,6 +103,7 @@ def _checked(records: SpreadRecords) -> SpreadRecords:
 
 def as_row_channel(channel: Any) -> RowChannel:
     """Return a row channel; None is one that hides nothing."""
+    refuse_class(channel)
     if channel is None:
         return RowChannel(GaussianNoise(0.0))
     if getattr(channel, "hides", None) != "records":

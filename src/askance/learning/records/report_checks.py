@@ -137,7 +137,7 @@ def _numbers(
     if not noisy or len(noisy) > rows / 4:
         return
     noise = np.array([law.variance for _, law in noisy])
-    tails = np.array([2.0 if law.posterior_is_normal else 5.0 for _, law in noisy])
+    tails = np.array([law.kurtosis - 1 for _, law in noisy])
     block = table[:, [j for j, _ in noisy]].astype(float)
     about = (block - np.average(block, axis=0, weights=weights)) / np.sqrt(noise)
     products = (about * weights[:, None]).T @ about / weights.sum()

@@ -175,7 +175,7 @@ class SpreadClassifier(RecordClassifier):
         problem = checked_problem(self, self._generator())
         if y is None:
             validate_data(self, X, y)  # raises scikit-learn's own message
-        X = validate_data(self, laid_out(X), dtype="numeric")
+        X = validate_data(self, laid_out(as_row_channel(self.channel).in_order(X)), dtype="numeric")
         y = column_or_1d(y, warn=True)
         assert_all_finite(y, input_name="y")
         if as_row_channel(self.channel).label is None:
