@@ -9,7 +9,9 @@ groups at random: the overall mix is hard to beat there. Few unequal bags have 3
 drawn with replacement, so that rows are repeated across bags. Bags by an attribute: occupation of Adult, and new groups
 that are random, of one occupation, or of an artificial mix of classes; nothing but a wide interval is honest there.
 
-Means over five seeds that were not used before. Rules and constants were chosen with seeds from 100 to 307 and with
+Means over five seeds that were not used before; of the kernel method, whose fits take a second, over forty, since the
+groups of one set share their training rows: over five sets its coverage on Adult was .82, over forty .908, over a
+hundred others .941 with a standard error of .009. Rules and constants were chosen with seeds from 100 to 307 and with
 other attributes: education, race, work class, relationship, hours, age, sex.
 """
 
@@ -24,9 +26,10 @@ import askance as ask
 from askance.errors import AskanceWarning
 from benchmarks import Measurement
 from benchmarks._label_proportions import Split, adult, adult_table, breast_cancer, random_bags, skewed_bags
-from benchmarks.ratios import SETTINGS, Task, deal, rows_of
+from benchmarks.ratios import SETTINGS, Task, deal, rows_of, standard_error
 
 SEEDS = range(7000, 7005)
+RATIO_SEEDS = {"bag-classifier": SEEDS, "mmd": range(7000, 7040)}
 ABSENT = "ASKANCE_DATA names no folder with it"
 ATTRIBUTES = ("marital status", "age and sex", "occupation", "native country")
 COVERAGE = 0.90
@@ -128,7 +131,7 @@ def ratios() -> Iterator[Measurement]:
 
 def of_task(name: str, method: str, make: Callable[[int], Task], kind: str) -> Iterator[Measurement]:
     errors, before, mixes, covered, widths = [], [], [], [], []
-    for seed in SEEDS:
+    for seed in RATIO_SEEDS[method]:
         task = make(seed)
         model = ask.RatioEstimator(method, random_state=seed).fit(task.X, task.bags, task.proportions)
         found = model.estimate_groups(np.concatenate(task.groups), np.repeat(range(len(task.truth)), sizes(task)))
@@ -148,6 +151,7 @@ def of_task(name: str, method: str, make: Callable[[int], Task], kind: str) -> I
     limit = ARTIFICIAL if kind == "artificial" else None
     yield Measurement(f"{name}: to that before shrinking, {method}", error / float(np.mean(before)), at_most=limit)
     yield Measurement(f"{name}: coverage at .95, {method}", float(np.mean(covered)), "", at_least=COVERAGE)
+    yield Measurement(f"{name}: coverage at .95, {method}, standard error", standard_error(covered), "")
     yield Measurement(f"{name}: width of intervals, {method}", float(np.mean(widths)), "")
 
 

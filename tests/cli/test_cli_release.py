@@ -109,6 +109,7 @@ def test_a_dry_run_tells_the_accuracy_and_spends_nothing(place, run):
     assert code == 0, err
     assert "predicted accuracy, where clean labels would give" in out
     assert "85%: 8" in out
+    assert "\\n" not in out, "lines are lines"
     code, out, err = run(*releasing(), "--dry-run", "--json")
     assert 0.8 < json.loads(out)["predicted_accuracy"]["0.85"] < 0.85
     assert spent() == []

@@ -95,3 +95,16 @@ def test_a_table_comes_on_standard_input(tmp_path, run, monkeypatch):
     assert code == 2
     assert "- more than once" in err
     assert not list(Path("/dev/shm").glob("askance-*"))
+
+
+def test_the_command_runs_as_a_module(tmp_path):
+    """Where scripts are not on the path, python -m is what people try: there was no module to run."""
+    done = subprocess.run(
+        [sys.executable, "-m", "askance", "verify", "nothing"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("askance: there is no release at nothing")

@@ -74,7 +74,7 @@ def mean_operator(
     any noise is drawn. Whatever is refused spends nothing, and so does a release that would be near guessing; --dry-run
     tells the accuracy to expect, from the features and without a label.
     """
-    from askance.cli.output import print_json, show
+    from askance.cli.output import print_json, show, show_lines
     from askance.errors import InvalidInput
     from askance.files.kinds import FileKind
     from askance.mechanisms.ledger import Ledger
@@ -97,7 +97,7 @@ def mean_operator(
         if as_json:
             print_json(preview.to_dict())
         else:
-            show(str(preview))
+            show_lines(str(preview))
             show(f"Nothing was spent: {book!r}")
         return
     if preview.is_near_guessing and not anyway:

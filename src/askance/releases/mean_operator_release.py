@@ -121,14 +121,27 @@ class MeanOperatorRelease(JsonRelease):
                 "a release without a digest of its features", "one that was made with row identifiers (ids=...)"
             )
         difference = self.features.difference(self.features.again(ids, columns, features))
-        shape = self.shape
-        if not difference and shape is not None and not _has_norms(shape, features, self.norms, self.intercept):
+        if not difference and not self.is_as_long(features):
             difference = "by the shape that it says, their rows have another length than it says"
         if difference:
             raise InvalidInput(
                 f"these are not the features that the labels were added up with: {difference}",
                 "the same people, columns and values on both sides",
             )
+
+    def is_as_long(self, features: NDArray[Any]) -> bool:
+        """Whether the longest rows of these features have the norms that the release says, as the same people's have.
+
+        It sees other units, other columns and other people, without identifiers; not an order that changes no length.
+        """
+        rows = features if self.shape is None else ShapedRows(features, self.shape)
+        one = two = 0.0
+        for start in range(0, len(rows), _BLOCK):
+            sizes = np.abs(rows[start : start + _BLOCK])
+            one, two = max(one, float(sizes.sum(axis=1).max())), max(two, float((sizes**2).sum(axis=1).max()))
+        found = one + self.intercept, float(np.sqrt(two + self.intercept))
+        rounded = self.step * (rows.shape[1] + 1)  # of every value to the grid
+        return bool(np.allclose(found, (self.norms["one"], self.norms["two"]), rtol=1e-6, atol=rounded))
 
     def restated(self) -> dict[str, Any]:
         """Return all that there is to say, JSON-able, but the digest of it."""
@@ -364,12 +377,6 @@ class _Task:
             public=told_sums(labels.sums, labels.asked),
             shape=labels.shape,
         )
-
-
-def _has_norms(shape: LabelShape, features: NDArray[Any], norms: Mapping[str, float], intercept: bool) -> bool:
-    rows = ShapedRows(features, shape)
-    longest = max(float((rows[i : i + _BLOCK] ** 2).sum(axis=1).max()) for i in range(0, len(rows), _BLOCK))
-    return bool(np.isclose(np.sqrt(longest + intercept), norms["two"], rtol=1e-6))
 
 
 def _said_shape(shape: LabelShape | None) -> str:

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import askance as ask
+from askance.errors import InvalidInput
 from askance.learning.bags.bags import read_bags
 
 NAMES = ["b", "a", "b", "c", "a", "b", "c", "b"]
@@ -141,3 +142,24 @@ def test_spread_of_proportions_is_measured_against_chance():
     # Chi-square with 99 degrees of freedom, by its mean: 1 with a standard deviation of .14. Wrong one time in 10^5.
     assert told.overdispersion == pytest.approx(1, abs=0.65)
     assert read(y.astype(float), bags=np.arange(4000)).variance_between == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("proportions", "match"),
+    [
+        ({1: 10.0, 2: 90.0}, "percentages by 100"),  # it said: if they carry noise of a known variance, say so
+        ({"1": 0.1, "2": 0.9}, "there are rows of 1, 2. A number and its text are two names"),
+        ({1: "0,1", 2: "0,9"}, r"\['0,1', '0,9'\]; expected numbers by bag and class, with a decimal point"),
+    ],
+)
+def test_shares_that_are_meant_but_not_written_so_are_answered_with_what_to_write(proportions, match):
+    with pytest.raises(InvalidInput, match=match):
+        read_bags([1, 1, 2, 2], proportions, None, None, 4)
+
+
+@pytest.mark.parametrize("estimator", [ask.ProportionClassifier, ask.RatioEstimator])
+def test_features_too_large_to_be_squared_are_refused(estimator):
+    """A division by zero was all that a classifier said of 1e300."""
+    X = np.random.default_rng(0).normal(size=(40, 2)) * 1e300
+    with pytest.raises(InvalidInput, match="at most 1e\\+100"):
+        estimator(random_state=0).fit(X, np.repeat([1, 2], 20), {1: 0.1, 2: 0.9})

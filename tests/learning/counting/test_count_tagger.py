@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import askance as ask
+from askance.errors import AskanceWarning
 from askance.learning.counting.tagger_history import PassLog
 from askance.learning.counting.tagger_plots import confusion_table, plot_accuracy, plot_confusion
 from askance.papers.data.made_up_corpus import synthetic_corpus
@@ -362,3 +363,17 @@ def test_accuracy_is_drawn_by_pass_and_by_second():
         plot_accuracy({"hybrid": fitted()})
     with pytest.raises(ask.InvalidInput, match="by='hours'"):
         plot_accuracy({"marginal": watched}, by="hours")
+
+
+def test_tags_that_no_window_tells_apart_are_named():
+    """Which of them is which is left to chance, and was said with probability .97 all the same."""
+    sentences = [["the", "dog", "barks"], ["a", "cat", "sleeps"], ["the", "cat", "barks"]] * 10
+    whole = [{"sentence": i, "start": 0, "width": 3, "counts": {"D": 1, "N": 1, "V": 1}} for i in range(30)]
+    verbs = [{"sentence": i, "start": 2, "width": 1, "counts": {"V": 1}} for i in range(30)]
+    with pytest.warns(AskanceWarning, match=r"No window tells 'D', 'N', 'V' apart.*left to chance"):
+        ask.CountTagger(random_state=0).fit(sentences, whole)
+    with pytest.warns(AskanceWarning, match="No window tells 'D', 'N' apart"):
+        tagger = ask.CountTagger(random_state=0).fit(sentences, whole + verbs)
+    assert "which is which" in str(tagger.summary())
+    first = [{"sentence": i, "start": 0, "width": 1, "counts": {"D": 1}} for i in range(30)]
+    assert ask.CountTagger(random_state=0).fit(sentences, whole + verbs + first).notes_ == ()

@@ -601,6 +601,24 @@ def test_bad_input_is_refused():
         ask.MeanOperatorClassifier(regulariser=lambda c: (0.0, np.zeros(9))).fit(X, y)
 
 
+@pytest.mark.parametrize("shape", ["auto", "none"])
+def test_features_in_other_units_than_the_labels_were_added_up_with_are_refused(shape):
+    """Without identifiers and names nothing else sees it: coefficients of .45 with z = 6 stood where .018 was right."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(300, 3))
+    y = np.where(rng.random(300) < 1 / (1 + np.exp(-2 * X[:, 0])), 1, -1)
+    release = simulate_mean_operator_release(X, y, 2.0, shape=shape, rng=rng)
+    again = rng.permutation(300)
+    ask.MeanOperatorClassifier().fit(X[again], release)  # the same people in another order
+    with pytest.raises(InvalidInput, match=r"longer or shorter .* order of columns and units on both sides"):
+        ask.MeanOperatorClassifier().fit(100 * X, release)
+    with pytest.raises(InvalidInput, match="longer or shorter"):
+        ask.MeanOperatorClassifier().fit(X[:150].repeat(2, axis=0) + 0.1, release)
+    if shape == "auto":  # rows as they are keep their length in another order
+        with pytest.raises(InvalidInput, match="longer or shorter"):
+            ask.MeanOperatorClassifier().fit(X[:, ::-1], release)
+
+
 def test_features_in_another_order_than_released_are_refused():
     X, y = people(n=100)
     frame = pd.DataFrame(X, columns=["p", "q", "r"])

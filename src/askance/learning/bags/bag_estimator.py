@@ -21,6 +21,8 @@ from askance.releases.counts_release import CountsRelease
 from askance.releases.reading import open_release
 from askance.releases.release import Release
 
+_LARGEST = 1e100  # its powers, which are summed, are numbers still
+
 
 class BagEstimator(Estimator):
     """An estimator that is fitted to rows in bags, of which the proportions of the classes are known."""
@@ -106,8 +108,18 @@ class BagEstimator(Estimator):
 
     def _checked_rows(self, X: Any, reset: bool = False) -> Floats:
         """Features as numbers; with ``reset`` their number and names are kept."""
-        return np.asarray(validate_data(self, X, dtype=np.float64, order="C", reset=reset))
+        return _checked_size(np.asarray(validate_data(self, X, dtype=np.float64, order="C", reset=reset)))
 
     def _learn(self, X: Floats, bags: Bags) -> list[str]:
         """Learn, keep what was learned, and return what a user must be warned of."""
         raise NotImplementedError
+
+
+def _checked_size(rows: Floats) -> Floats:
+    """Return features none of which is too large to be squared and summed."""
+    largest = max(float(rows.max(initial=0.0)), -float(rows.min(initial=0.0)))
+    if largest > _LARGEST:
+        raise InvalidInput(
+            f"a feature of {largest:.3g}", f"numbers of at most {_LARGEST:g}", "Is it a code for a missing value?"
+        )
+    return rows

@@ -185,7 +185,11 @@ def _by_bag(table: Any, names: tuple[Any, ...], what: str) -> tuple[Floats, tupl
         strangers = [name for name in table if name not in set(names)]
         absent = [name for name in names if name not in table]
         if strangers:
-            raise InvalidInput(f"{what} of bags without rows: {listed(strangers)}", "at least one row in every bag")
+            raise InvalidInput(
+                f"{what} of bags without rows: {listed(strangers)}",
+                f"at least one row in every bag: there are rows of {listed(names, 6)}",
+                "A number and its text are two names." * ({str(name) for name in names} >= set(map(str, strangers))),
+            )
         if absent:
             raise InvalidInput(f"bags without {what}: {listed(absent)}", "an entry for every bag")
         entries = [table[name] for name in names]
@@ -199,7 +203,8 @@ def _by_bag(table: Any, names: tuple[Any, ...], what: str) -> tuple[Floats, tupl
         array = np.asarray(table, dtype=float)
     except (TypeError, ValueError):
         raise InvalidInput(
-            f"{what} that are not numbers, or of different lengths", "numbers by bag and class"
+            f"{what} that are not numbers, or of different lengths: {str(table)[:60]}",
+            "numbers by bag and class, with a decimal point",
         ) from None
     if array.ndim == 0 or len(array) != len(names):
         raise InvalidInput(
@@ -228,7 +233,7 @@ def _check_shares(shares: Floats, names: tuple[Any, ...], noise: Floats | None) 
     if outside.any():
         bag = int(np.flatnonzero(outside.any(axis=1))[0])
         remedy = "If they carry noise of a known variance, say so by noise=."
-        if shares[bag].sum() > 2:
+        if np.abs(shares[bag]).sum() > 2:
             remedy = "Divide counts by the number of rows of the bag, and percentages by 100."
         raise InvalidInput(
             f"proportions outside of [0, 1] in bag {names[bag]!r}: {shares[bag].round(4).tolist()}"

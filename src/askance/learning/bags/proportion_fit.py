@@ -226,7 +226,7 @@ class ProportionProblem:
         bags = len(self.bags.sizes)
         if bags <= theta.size:
             return None, (
-                f"{bags} bags tell of {theta.size} parameters: there are no standard errors with fewer bags than that.",
+                f"{bags} bags tell of {theta.size} parameters: there are standard errors with more bags than that.",
             )
         bread = np.linalg.pinv(self.counts.observed_information(theta) + self.counts.penalty(ridge), hermitian=True)
         scores = self.counts.bag_scores(theta)

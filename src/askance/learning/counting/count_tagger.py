@@ -1,5 +1,6 @@
 """A part-of-speech tagger learned from counts of tags in windows."""
 
+import warnings
 from collections.abc import Sequence
 from copy import copy
 from itertools import pairwise
@@ -13,7 +14,7 @@ from askance.arrays import Floats
 from askance.channels.alphabet import listed
 from askance.channels.region_counts import RegionCounts
 from askance.engines.base import Engine
-from askance.errors import InvalidInput, NotAvailable
+from askance.errors import AskanceWarning, InvalidInput, NotAvailable
 from askance.learning.counting.chain_crf import ChainModel
 from askance.learning.counting.chain_features import named
 from askance.learning.counting.counted_regions import Corpus
@@ -109,6 +110,8 @@ class CountTagger(Estimator):
         Weights from tag to tag, of a chain.
     n_sentences_, n_regions_, n_counted_ : int
         Sentences, regions, and tokens in regions.
+    notes_ : tuple of str
+        What was warned of: tags that no window tells apart.
 
     Examples
     --------
@@ -241,6 +244,13 @@ class CountTagger(Estimator):
         self.n_sentences_, self.n_regions_ = len(corpus.lengths), len(release.regions)
         self.n_counted_ = int(np.unique(arrays.tokens(corpus)).size)
         progress.end()
+        self.notes_ = tuple(
+            f"No window tells {listed(self.classes_[alike].tolist())} apart: each counts as many of one as of the "
+            "other, so which is which was left to chance. Count windows that hold one without the other."
+            for alike in arrays.never_apart()
+        )
+        for note in self.notes_:
+            warnings.warn(note, AskanceWarning, stacklevel=3)
         return self
 
     def _keep(self, model: NodeModel | ChainModel) -> None:
@@ -357,7 +367,7 @@ class CountTagger(Estimator):
         if self.history_:
             facts.append(("CPU seconds", f"{self.history_[-1]['cpu_seconds']:.1f}"))
         title = f"Tagger from counts: {self.structure_} model by {self.method}"
-        return Summary(title, level=level, facts=tuple(facts), privacy=self.privacy_statement_)
+        return Summary(title, level=level, facts=tuple(facts), notes=self.notes_, privacy=self.privacy_statement_)
 
     def _held_out_fact(self) -> str:
         if self.held_out_ is None:
@@ -378,6 +388,8 @@ class CountTagger(Estimator):
         if not hasattr(self, "structure_"):
             self.structure_, self.held_out_, self.dropped_ = self.structure, None, ()
             self.miscount_share_, self.miscount_odds_, self.own_features_ = None, None, None
+        if not hasattr(self, "notes_"):
+            self.notes_ = ()
         super().fill_in()
 
     @classmethod

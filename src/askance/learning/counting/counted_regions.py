@@ -112,6 +112,20 @@ class Regions:
         """Where each region's tokens begin in an array of the tokens of all regions, one after the other."""
         return np.concatenate([np.zeros(1, np.int64), np.cumsum(self.width)])
 
+    def never_apart(self) -> list[list[int]]:
+        """Return groups of tags that occur, and that every region asks for and counts alike.
+
+        Nothing changes if two of them change places in all sentences: no count tells which is which.
+        """
+        region = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        by_tag: dict[tuple[bytes, ...], list[int]] = {}
+        for tag in range(self.tags):
+            here = (self.tag == tag) & (self.count > 0)
+            if here.any():
+                told = (region[here].tobytes(), self.count[here].tobytes(), self.asked[:, tag].tobytes())
+                by_tag.setdefault(told, []).append(tag)
+        return [alike for alike in by_tag.values() if len(alike) > 1]
+
     def tokens(self, corpus: Corpus) -> Places:
         """Places in ``corpus.words`` of the tokens of all regions, one region after the other."""
         ends = np.cumsum(self.width)

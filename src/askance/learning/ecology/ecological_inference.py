@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from askance.arrays import Floats
 from askance.errors import AskanceWarning, InvalidInput
 from askance.learning.ecology.crosstab_figures import crosstab_figure, explained_figure
-from askance.learning.ecology.diagnosis import check_units, notes_on_fit, notes_on_units
+from askance.learning.ecology.diagnosis import check_units, notes_on_fit, notes_on_rare, notes_on_units
 from askance.learning.ecology.margins import Margins, Unmatched, read_margins
 from askance.learning.ecology.table_fit import TableFit, fit_tables
 from askance.learning.ecology.table_likelihood import UnitShares
@@ -121,7 +121,8 @@ class EcologicalInference(Estimator):
         if not lived.all():
             notes.append(f"{np.count_nonzero(~lived):,} units without people were left out.")
         names = [name for name, kept in zip(margins.row_names, kept_rows, strict=True) if kept]
-        notes += [*notes_on_units(shares, names), *notes_on_fit(fit)]
+        chosen = [name for name, kept in zip(margins.column_names, kept_columns, strict=True) if kept]
+        notes += [*notes_on_units(shares, names), *notes_on_rare(fit, names, chosen), *notes_on_fit(fit)]
         self._keep(margins, fit, lived, kept_rows, kept_columns)
         self.notes_ = tuple(notes)
         for note in self.notes_:

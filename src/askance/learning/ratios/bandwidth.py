@@ -96,24 +96,13 @@ def _losses(waves: NDArray[np.complex128], codes: Integers, half: NDArray[np.boo
     folds = list(_folds(bags, proportions))
     if folds:
         means, sizes = _means(waves, codes, bags)
-        gram = means @ means.T
-        squares = [
-            np.mean((_estimated_by(gram, sizes, proportions, others, bag) - proportions[bag]) ** 2)
-            for others, held_out in folds
-            for bag in held_out.tolist()
-        ]
-        return np.array(squares)
+        return np.concatenate([_squares(means, sizes, proportions, others, means, part) for others, part in folds])
     squares = []
     for part in (half, ~half):
         (means, sizes), (seen, there) = _means(waves[part], codes[part], bags), _means(waves[~part], codes[~part], bags)
         whole = np.flatnonzero((sizes > 0) & (there > 0))
-        both = np.vstack([means, seen])
-        gram = both @ both.T
-        squares += [
-            np.mean((_estimated_by(gram, sizes, proportions, whole, bags + bag) - proportions[bag]) ** 2)
-            for bag in whole.tolist()
-        ]
-    return np.array(squares) if squares else np.zeros(2)
+        squares.append(_squares(means, sizes, proportions, whole, seen, whole))
+    return np.concatenate(squares) if sum(map(len, squares)) else np.zeros(2)
 
 
 def _folds(bags: int, proportions: Floats) -> Iterator[tuple[Integers, Integers]]:
@@ -132,9 +121,18 @@ def _tells_classes(proportions: Floats) -> bool:
     return bool(values[-1] > 1e-3 * values[0])
 
 
-def _estimated_by(gram: Floats, sizes: Floats, proportions: Floats, others: Integers, bag: int) -> Floats:
-    mixing = class_means(np.eye(len(others)), sizes[others], proportions[others])
-    return nearest_mixture(mixing @ gram[np.ix_(others, others)] @ mixing.T, mixing @ gram[others, bag])
+def _squares(
+    means: Floats, sizes: Floats, proportions: Floats, others: Integers, seen: Floats, held_out: Integers
+) -> Floats:
+    """The mean square error of the proportions of bags ``held_out``, seen as they are, by the class means of others."""
+    if not len(others):
+        return np.zeros(0)
+    # One set of class means serves all bags of a fold: many bags would make each as dear as all of them.
+    classes = class_means(means[others], sizes[others], proportions[others])
+    gram, towards = classes @ classes.T, seen[held_out] @ classes.T
+    estimated = np.array([nearest_mixture(gram, products) for products in towards])
+    errors: Floats = np.mean((estimated - proportions[held_out]) ** 2, axis=1)
+    return errors
 
 
 def _means(waves: NDArray[np.complex128], codes: Integers, bags: int) -> tuple[Floats, Floats]:

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from askance.arrays import Floats
 from askance.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -15,7 +14,6 @@ METHODS = ("bag-classifier", "mmd")
 KERNELS = ("rbf", "laplace", "linear")
 SOLUTIONS = ("class", "paper")
 TARGETS = ("group", "population")
-_LARGEST = 1e100  # its powers, which are summed, are numbers still
 
 
 def check_parameters(given: "RatioEstimator") -> None:
@@ -39,16 +37,6 @@ def checked_level(level: Any) -> float:
     if not (_positive(level) and level < 1):
         raise InvalidInput(f"level={level!r}", "a confidence level between 0 and 1, such as 0.95")
     return float(level)
-
-
-def checked_size(rows: Floats) -> Floats:
-    """Return features none of which is too large to be squared and summed."""
-    largest = max(float(rows.max(initial=0.0)), -float(rows.min(initial=0.0)))
-    if largest > _LARGEST:
-        raise InvalidInput(
-            f"a feature of {largest:.3g}", f"numbers of at most {_LARGEST:g}", "Is it a code for a missing value?"
-        )
-    return rows
 
 
 def _is_one(value: Any, *known: str) -> bool:

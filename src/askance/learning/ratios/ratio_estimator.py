@@ -23,7 +23,7 @@ from askance.learning.ratios.bag_doubt import BagDoubt
 from askance.learning.ratios.diagnosis import RatioDiagnosis, diagnose, warn_of_shifts
 from askance.learning.ratios.groups import Group, GroupEstimate, interval_frame, one_by_one, ratio_frame, split_groups
 from askance.learning.ratios.mmd import MmdRatios
-from askance.learning.ratios.parameters import check_parameters, checked_level, checked_size
+from askance.learning.ratios.parameters import check_parameters, checked_level
 from askance.learning.ratios.ratio_model import RatioEstimate, RatioModel
 from askance.learning.ratios.ratio_summary import group_summary, ratio_intervals
 from askance.releases.counts_release import CountsRelease
@@ -364,7 +364,7 @@ class RatioEstimator(BagEstimator):
     def _checked_rows(self, X: Any, reset: bool = False) -> Floats:
         if hasattr(X, "tocsr"):
             raise InvalidInput("a sparse matrix", "a dense array or a frame", "X.toarray() makes one.")
-        return checked_size(super()._checked_rows(X, reset))
+        return super()._checked_rows(X, reset)
 
     def _groups(self, X: Any, groups: Any) -> list[Group]:
         refuse_other_rows(X=X, groups=groups)

@@ -168,6 +168,11 @@ class MeanOperatorClassifier(LinearClassifier):
                 raise InvalidInput(
                     f"the mean operator of {released.rows} people, and features of {len(X)}", "the same people in both"
                 )
+            if isinstance(y, MeanOperatorRelease) and X.shape[1] == len(y.columns) and not y.is_as_long(X):
+                raise InvalidInput(
+                    "features whose rows are longer or shorter than those that the labels were added up with",
+                    "the same people, columns, order of columns and units on both sides",
+                )
             return released
         if classes is not None:
             return MeanOperator(y, as_labels(classes, "classes"), len(X))
