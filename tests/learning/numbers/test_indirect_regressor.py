@@ -267,7 +267,7 @@ def test_scores_of_hidden_rows_are_right_on_average():
     fitted = ask.IndirectRegressor(channel, features=["b", "a"]).fit(channel.simulate(fitted_to, rng))
     held_out = rows(4000, rng)
     known = fitted.score(pd.DataFrame(held_out[:, [1, 0]], columns=["b", "a"]), held_out[:, 2], of="truth")
-    scores = [fitted.score(channel.simulate(held_out, rng)) for _ in range(200)]
+    scores = [fitted.score_estimate(channel.simulate(held_out, rng)).value for _ in range(200)]
     # The ratio of two unbiased estimates has a bias of the order of its variance.
     error = np.std(scores) / np.sqrt(len(scores))
     assert np.mean(scores) == pytest.approx(known, abs=4 * error + np.var(scores))  # by chance: below 1 in 10 000
@@ -279,7 +279,8 @@ def test_scores_of_a_hidden_outcome_are_right_on_average():
     weights = rng.random(2000)
     fitted = ask.IndirectRegressor(channel).fit(data[:, :2], channel.simulate(data[:, 2], rng), sample_weight=weights)
     known = fitted.score(data[:, :2], data[:, 2], weights, of="truth")
-    scores = [fitted.score(data[:, :2], channel.simulate(data[:, 2], rng), weights) for _ in range(200)]
+    drawn = (channel.simulate(data[:, 2], rng) for _ in range(200))
+    scores = [fitted.score_estimate(data[:, :2], reports, weights).value for reports in drawn]
     error = np.std(scores) / np.sqrt(len(scores))
     assert np.mean(scores) == pytest.approx(known, abs=4 * error + np.var(scores))  # by chance: below 1 in 10 000
 
@@ -291,6 +292,17 @@ def test_hidden_rows_are_cross_validated():
     assert scores.mean() == pytest.approx(known, abs=0.15)
     worse = cross_val_score(ask.IndirectRegressor(channel, features=["a"]), reports, cv=3)
     assert worse.mean() < scores.mean() - 0.2
+
+
+def test_a_score_that_says_nothing_is_not_given_without_a_word():
+    rng = np.random.default_rng(3)
+    X, channel = rng.normal(size=(500, 2)), ask.PrivateNumber(0, 10, 2.0)
+    reports = channel.simulate(np.clip(5 + X @ [1.0, 0.5] + 0.5 * rng.normal(size=500), 0, 10), rng)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ask.AskanceWarning)
+        fitted = ask.IndirectRegressor(channel).fit(X, reports)
+    with pytest.warns(ask.AskanceWarning, match=r"hardly tell R squared: 3\.\d+ with a standard error of 7"):
+        fitted.score(X, reports)
 
 
 def test_a_line_of_a_formula_is_scored_about_its_own_columns():

@@ -282,7 +282,7 @@ class IndirectRegressor(RegressorMixin, ReleaseRegression):  # type: ignore[misc
         """Return an estimate of the centred R^2 on the hidden truth, from reports.
 
         The squares and products that it is made of are estimated without bias, so model selection needs no true
-        outcome; a single estimate may leave the range of R^2 when reports are few or noisy.
+        outcome; a single estimate may leave the range of R^2 when reports are few or noisy, and a warning says so.
 
         Parameters
         ----------
@@ -298,7 +298,16 @@ class IndirectRegressor(RegressorMixin, ReleaseRegression):  # type: ignore[misc
         if asks_for_truth(of) or self.channel_ is None:
             refuse_other_rows(X=X, y=y, sample_weight=sample_weight)
             return float(super().score(X, y, sample_weight))
-        return self.score_estimate(X, y, sample_weight).value
+        found = self.score_estimate(X, y, sample_weight)
+        low, high = found.interval()
+        if low > 1 or (low < 0 and high > 1):  # no line reaches more than 1
+            warnings.warn(
+                f"These {found.n} reports hardly tell R squared: {found.value:.2f} with a standard error of "
+                f"{found.std_error:.2f}. Look at score_estimate, and compare models by more reports.",
+                AskanceWarning,
+                stacklevel=2,
+            )
+        return found.value
 
     def _scored(self, X: Any, y: Any, sample_weight: Any) -> ReportSet:
         """Reports that the line is to be judged by."""
