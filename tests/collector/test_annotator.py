@@ -269,6 +269,7 @@ def settled(page, counted):
     page.wait_for_selector(f"#progress:has-text('You counted {counted}.')")
 
 
+@pytest.mark.filterwarnings("default::askance.AskanceWarning")
 @pytest.mark.xdist_group("browser")
 def test_two_annotators_count_to_the_end_and_a_tagger_learns_from_it(run, task_file, browser, monkeypatch):
     monkeypatch.chdir(task_file.parent)
@@ -354,9 +355,11 @@ def test_two_annotators_count_to_the_end_and_a_tagger_learns_from_it(run, task_f
         region.counts == right(SENTENCE.split()[region.start : region.start + region.width])
         for region in release.regions
     )
-    code, told, _ = run("fit", "regions.jsonl", "--seed", 0, "--json")
+    # Each four words of this sentence in a row have one determiner and one noun: which is which nobody can learn.
+    code, fitted, remarks = run("fit", "regions.jsonl", "--seed", 0, "--json")
     assert code == 0
-    assert json.loads(told)["regions"] == 12
+    assert json.loads(fitted)["regions"] == 12
+    assert "No window tells 'DT', 'NN' apart" in remarks
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,8 @@ class SpreadRecipe:
                     f"reports that cannot be under the law at theta = {best.summit.theta}, where the search ended",
                     "a start, and a model, under which every report can be",
                 )
-            better = recipe.improved(columns, person, likelihood, best) if best.summit.converged else recipe
+            # Also where a search gave up before the top: on a grid that is too coarse there may be none.
+            better = recipe.improved(columns, person, likelihood, best)
             if better is recipe:
                 if recipe.grids and best.summit.converged:
                     _refuse_other_mass(likelihood.mass(best.summit.theta), recipe.grids)
@@ -95,15 +96,17 @@ class SpreadRecipe:
         likelihood: SpreadLikelihood,
         best: SpreadSolution,
     ) -> "SpreadRecipe":
-        """Return itself, or with those grids finer or wider that are not good enough at the maximum."""
+        """Return itself, or with those grids finer or wider that are not good enough where the search ended."""
         theta, better = best.summit.theta, list(self.grids)
-        mass = likelihood.mass(theta)
+        if not self.grids:
+            return self
+        mass, slope = likelihood.mass(theta), likelihood.value_and_gradient(theta)[1]
         for j, grid in enumerate(self.grids):
             for other in (grid.finer(), grid.wider()) if grid.is_open else (grid.finer(),):
                 changed = replace(self, grids=(*self.grids[:j], other, *self.grids[j + 1 :]))
                 there = changed.likelihood(columns, person, theta)
-                slope = there.value_and_gradient(theta)[1]
-                if not is_at_rest(slope, best.information) or np.abs(there.mass(theta) - mass).max() > _MASS / 2:
+                turned = not is_at_rest(there.value_and_gradient(theta)[1] - slope, best.information)
+                if turned or np.abs(there.mass(theta) - mass).max() > _MASS / 2:
                     kept = better[j]
                     better[j] = replace(
                         kept,

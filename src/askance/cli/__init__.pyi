@@ -1,0 +1,1 @@
+from askance.cli.app import main as main
