@@ -11,8 +11,10 @@ that are random, of one occupation, or of an artificial mix of classes; nothing 
 
 Means over five seeds that were not used before; of the kernel method, whose fits take a second, over forty, since the
 groups of one set share their training rows: over five sets its coverage on Adult was .82, over forty .908, over a
-hundred others .941 with a standard error of .009. Rules and constants were chosen with seeds from 100 to 307 and with
-other attributes: education, race, work class, relationship, hours, age, sex.
+hundred others .941 with a standard error of .009. Breast cancer has 171 rows to test on, so it is split forty times:
+over five splits 50 bags gave .968, over thirty others .976 with a standard error of .002 (clean labels .973). Rules
+and constants were chosen with seeds from 100 to 307 and with other attributes: education, race, work class,
+relationship, hours, age, sex.
 """
 
 import time
@@ -28,8 +30,8 @@ from benchmarks import Measurement
 from benchmarks._label_proportions import Split, adult, adult_table, breast_cancer, random_bags, skewed_bags
 from benchmarks.ratios import SETTINGS, Task, deal, rows_of, standard_error
 
-SEEDS = range(7000, 7005)
-RATIO_SEEDS = {"bag-classifier": SEEDS, "mmd": range(7000, 7040)}
+SEEDS, MORE_SEEDS = range(7000, 7005), range(7000, 7040)
+RATIO_SEEDS = {"bag-classifier": SEEDS, "mmd": MORE_SEEDS}
 ABSENT = "ASKANCE_DATA names no folder with it"
 ATTRIBUTES = ("marital status", "age and sex", "occupation", "native country")
 COVERAGE = 0.90
@@ -54,7 +56,7 @@ def classifiers() -> Iterator[Measurement]:
         if make is None:
             yield Measurement(quantity, None, "", at_least=least, skipped=ABSENT)
             continue
-        splits = [make(seed) for seed in SEEDS]
+        splits = [make(seed) for seed in (MORE_SEEDS if name.startswith("breast cancer") else SEEDS)]
         hits, chosen, seconds = [], set(), []
         for split in splits:
             start = time.perf_counter()
