@@ -41,3 +41,25 @@ def test_the_digest_is_of_the_kernels(tmp_path, monkeypatch):
         (tmp_path / "other.py").write_text(f"{len(found)}")
         found.append(compiled._all_kernels.__wrapped__())
     assert found[0] != found[1] == found[2]
+
+
+DOUBLE = "from askance.compiled import compiled\n@compiled\ndef double(x):\n    return x + x\n"
+# Both have looked which files there are before either has written one; the first then is the last to write.
+AT_ONCE = """
+from double import double
+index = double._cache._cache_file
+index._load_index = dict
+write = index._save_data
+def wait_for_the_other(name, data):
+    index._save_data = write
+    double(1.5)
+    write(name, data)
+index._save_data = wait_for_the_other
+double(1)
+"""
+
+
+def test_processes_that_compile_at_once_do_not_take_each_others_code(tmp_path):
+    (tmp_path / "double.py").write_text(DOUBLE)
+    for code in (AT_ONCE, "from double import double\nassert (double(1), double(1.5)) == (2, 3.0)"):
+        subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
