@@ -17,7 +17,6 @@ from askance.learning.face.classes import class_array
 from askance.learning.face.engine_choice import refuse_engine
 from askance.learning.face.figures import intervals_figure
 from askance.learning.face.formula import Formula
-from askance.learning.face.release_records import refuse_other_channel
 from askance.learning.face.sample_weights import checked_weights
 from askance.learning.surveys.answer_likelihood import AnswerRows, GroupedAnswers
 from askance.learning.surveys.answer_terms import GROUP_SPREAD, base_rates, group_codes, log_f_penalty, presented
@@ -118,6 +117,8 @@ class AnswerRegression(SurveyEstimator):
     ) -> Self:
         """Fit to covariates and reports.
 
+        With ``groups`` there are no sample weights: a weight of a person says nothing of its group.
+
         Parameters
         ----------
         X : n x d covariates, or None
@@ -127,7 +128,6 @@ class AnswerRegression(SurveyEstimator):
         design : n names, optional
             The design that each row was asked under, when the channel has several.
         sample_weight : n, optional
-            Not together with groups.
         strata, cluster : n names or numbers, optional
             The stratum and the primary sampling unit of each person, in which a group must lie: standard errors are
             then linearised, with CR2 and Bell and McCaffrey's degrees of freedom.
@@ -159,7 +159,7 @@ class AnswerRegression(SurveyEstimator):
         Parameters
         ----------
         release : path or Release
-            Read as a whole, by the engine "local".
+            The engine is "local": all rows are read.
         formula : str or Formula, optional
             Such as ``"cheated ~ age + C(school)"``.
         groups, weight, strata, cluster : names of columns, optional
@@ -173,10 +173,8 @@ class AnswerRegression(SurveyEstimator):
         table = SurveyTable.of(release, formula, features or (), weight, strata, cluster)
         left = None if table.formula is None else table.formula.left
         name = table.release.header.question_about(question, left).name
-        channels, designs = table.hidden([name])
-        given = self.channel
-        refuse_other_channel(None if isinstance(given, Mapping) else given, channels[name])
-        (answer,) = hidden_answers(channels, table.table, None, designs)
+        known = {} if isinstance(self.channel, Mapping) else {name: self.channel}
+        (answer,) = table.answers([name], known)
         members = None if groups is None else np.array(table.column(groups).to_pylist(), dtype=object)
         return self._fit_answer(table.features, answer, members, table.weights, table.sample)
 

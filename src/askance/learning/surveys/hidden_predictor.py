@@ -15,7 +15,6 @@ from askance.learning.face.classes import class_array
 from askance.learning.face.engine_choice import refuse_engine
 from askance.learning.face.figures import intervals_figure
 from askance.learning.face.formula import Formula
-from askance.learning.face.release_records import refuse_other_channel
 from askance.learning.face.sample_weights import checked_weights
 from askance.learning.surveys.corrected_score import CorrectedFit, CorrectedScore, corrected_fit, disagreement
 from askance.learning.surveys.covariates import Covariates
@@ -140,8 +139,7 @@ class HiddenPredictor(SurveyEstimator):
 
         Parameters
         ----------
-        X : n x d, or None
-            Covariates.
+        X : n x d covariates, or None
         y : n
             The outcome.
         reports : data frame or mapping
@@ -173,12 +171,14 @@ class HiddenPredictor(SurveyEstimator):
         strata: str | None = None,
         cluster: str | None = None,
     ) -> Self:
-        """Fit to a release that has the outcome and the covariates as columns, and questions about hidden answers.
+        """Fit to a release, which knows its own channels.
+
+        The outcome and the covariates are columns as they are, the hidden answers its questions.
 
         Parameters
         ----------
         release : path or Release
-        engine : "local"
+            The engine is "local": all rows are read.
         formula : str or Formula, optional
             Such as ``"grade ~ age + hidden(cheated)"``.
         outcome : name of a column
@@ -204,11 +204,8 @@ class HiddenPredictor(SurveyEstimator):
         table = SurveyTable.of(release, open_part, features or (), weight, strata, cluster)
         same = self.same or {}
         columns = [name for answer in hidden for name in same.get(answer, [answer])]
-        channels, designs = table.hidden(columns)
-        for name, channel in (self.channels or {}).items():
-            refuse_other_channel(channel, channels.get(name, channel))
         grouped = {answer: same[answer] for answer in hidden if answer in same}
-        answers = hidden_answers(channels, table.table, grouped, designs)
+        answers = table.answers(columns, self.channels, grouped)
         values = np.array(table.column(outcome).to_pylist(), dtype=object)
         return self._fit_answers(table.features, values, answers, table.weights, table.sample)
 

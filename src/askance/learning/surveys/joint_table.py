@@ -16,7 +16,6 @@ from askance.frames import refuse_other_rows
 from askance.learning.face.engine_choice import refuse_engine
 from askance.learning.face.figures import shares_figure
 from askance.learning.face.interval_table import with_intervals
-from askance.learning.face.release_records import refuse_other_channel
 from askance.learning.face.sample_weights import checked_weights
 from askance.learning.surveys.hidden_answers import (
     HiddenAnswer,
@@ -101,7 +100,9 @@ class JointTable(SurveyEstimator):
         strata: Any = None,
         cluster: Any = None,
     ) -> Self:
-        """Fit to reports; ``y`` is ignored and there for scikit-learn only.
+        """Fit to reports.
+
+        ``y`` is ignored, and there for scikit-learn only.
 
         Parameters
         ----------
@@ -133,7 +134,7 @@ class JointTable(SurveyEstimator):
         Parameters
         ----------
         release : path or Release
-            It is read whole; no other engine than "local" does.
+            The engine is "local": all rows are read.
         questions : names, optional
             Which questions; all with choices if not given.
         weight, strata, cluster : names of columns, optional
@@ -141,10 +142,7 @@ class JointTable(SurveyEstimator):
         """
         refuse_engine(engine, "a joint table")
         table = SurveyTable.of(release, None, (), weight, strata, cluster)
-        channels, designs = table.hidden(questions)
-        for name, channel in (self.channels or {}).items():
-            refuse_other_channel(channel, channels.get(name, channel))
-        answers = hidden_answers(channels, table.table, self.same, designs)
+        answers = table.answers(questions, self.channels, self.same)
         return self._fit_answers(answers, table.weights, table.sample)
 
     def _fit_answers(self, answers: list[HiddenAnswer], sample_weight: Any, sample: SurveySample | None) -> Self:

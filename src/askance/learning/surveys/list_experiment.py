@@ -130,15 +130,16 @@ class ListExperiment(SurveyEstimator):
     ) -> Self:
         """Fit to counts.
 
+        Of a double list, everybody counts both: ``counts`` has two columns, and ``treatment`` is 1 for people whose
+        first list had the sensitive item, 0 for those whose second had it.
+
         Parameters
         ----------
-        X : n x d, or None
-            Covariates.
+        X : n x d covariates, or None
         counts : n, or n x 2
-            How many items each person counted; two columns for a double list.
+            How many items each person counted.
         treatment : n
-            1 (or True, "treatment") for people whose list had the sensitive item, 0 ("control") for the others. Of a
-            double list: 1 if it was in the first list, 0 if in the second.
+            1 (or True, "treatment") for people whose list had the sensitive item, 0 ("control") for the others.
         direct : n, optional
             Who said yes (1, True, "yes") when asked directly, too.
         sample_weight : n, optional
@@ -165,7 +166,9 @@ class ListExperiment(SurveyEstimator):
         strata: str | None = None,
         cluster: str | None = None,
     ) -> Self:
-        """Fit to a release that has the counts as a question that is asked directly, with the choices 0 to items + 1.
+        """Fit to a release.
+
+        The counts are a question that is asked directly, with the choices 0 to items + 1.
 
         Parameters
         ----------

@@ -1,6 +1,6 @@
 """Columns of a release, all rows together, as survey models want them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,13 +9,18 @@ import pyarrow as pa
 
 from askance.arrays import Floats, Integers
 from askance.channels.alphabet import listed
-from askance.channels.base import LabelChannel
 from askance.channels.labels.finite import Identity
 from askance.engines.local.engine import LocalEngine
 from askance.errors import InvalidInput
 from askance.learning.face.formula import Formula, FormulaColumns
-from askance.learning.face.release_records import FeatureReader, NumericColumns, checked_columns
+from askance.learning.face.release_records import (
+    FeatureReader,
+    NumericColumns,
+    checked_columns,
+    refuse_other_channel,
+)
 from askance.learning.face.sampling_design import refuse_cluster_as_covariate
+from askance.learning.surveys.hidden_answers import HiddenAnswer, hidden_answers
 from askance.learning.surveys.survey_sample import SurveySample
 from askance.releases.header import Question
 from askance.releases.reading import open_release
@@ -109,11 +114,22 @@ class SurveyTable:
             raise InvalidInput(f"no items= for the counts {name!r}, which are no question", "items= how many there are")
         return int(max(asked.label_channel.classes))
 
-    def hidden(self, names: Sequence[str] | None) -> tuple[dict[str, LabelChannel], dict[str, Any]]:
-        """The channels of some questions, and the designs of their rows; of all with choices if none are named."""
+    def answers(
+        self,
+        names: Sequence[str] | None,
+        known: Mapping[str, Any] | None = None,
+        same: Mapping[str, Sequence[str]] | None = None,
+    ) -> list[HiddenAnswer]:
+        """Hidden answers to some questions, to all with choices if none are named.
+
+        Channels that the estimator ``known`` before must be those of the release.
+        """
         chosen = self._questions(names or ())
+        channels = {question.name: question.label_channel for question in chosen}
+        for name, channel in (known or {}).items():
+            refuse_other_channel(channel, channels.get(name, channel))
         designs = {q.name: self.table[q.design_column] for q in chosen if q.design_column}
-        return {question.name: question.label_channel for question in chosen}, designs
+        return hidden_answers(channels, self.table, same, designs)
 
     def _questions(self, names: Sequence[str]) -> list[Question]:
         chosen = [self.release.question(name) for name in names] or list(self.release.header.questions)
