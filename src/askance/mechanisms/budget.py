@@ -58,6 +58,11 @@ class Budget:
         """Whether both numbers are at most those of another budget."""
         return self.epsilon <= other.epsilon and self.delta <= other.delta
 
+    def require_delta(self, mechanism: str) -> None:
+        """Refuse a mechanism that has no level without a positive delta."""
+        if not self.delta:
+            raise InvalidInput(f"{mechanism=} with delta=0", "a positive delta such as 1e-6", "Or mechanism='auto'.")
+
     def __str__(self) -> str:
         return f"epsilon {written(self.epsilon)}" + (f", delta {written(self.delta)}" if self.delta else "")
 

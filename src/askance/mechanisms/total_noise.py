@@ -20,7 +20,6 @@ from askance.channels.attributes.gaussian_level import gaussian_delta
 from askance.entropy.bits import BitSource
 from askance.entropy.noise import discrete_laplace, discrete_laplace_variance
 from askance.entropy.rounded_noise import rounded_gaussian, rounded_gaussian_variance, rounded_radial
-from askance.errors import InvalidInput
 from askance.mechanisms.budget import Budget
 
 
@@ -133,10 +132,7 @@ class TotalGaussian:
     @classmethod
     def calibrated(cls, sensitivity: Sensitivity, budget: Budget) -> "TotalGaussian":
         """Return the noise of least variance that is (epsilon, delta)-private."""
-        if not budget.delta:
-            raise InvalidInput(
-                "mechanism='gaussian' with delta=0", "a positive delta such as 1e-6", "Or mechanism='auto'."
-            )
+        budget.require_delta(cls.name)
         unit = gaussian_deviation(float(budget.epsilon), float(budget.delta))
         return cls(sensitivity.two * Fraction(unit), sensitivity.count)
 

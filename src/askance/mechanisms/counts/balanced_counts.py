@@ -82,8 +82,7 @@ class TruncatedLaplace(CountNoise):
     @classmethod
     def calibrated(cls, classes: int, budget: Budget) -> Self:
         """Return the noise of least radius that is (epsilon, delta)-private."""
-        if not budget.delta:
-            raise needs_delta(cls.name)
+        budget.require_delta(cls.name)
         # The least radius is at most about log(1 / delta) / epsilon: look at ever more shells.
         most = 64
         while most <= LARGEST_RADIUS:
@@ -139,8 +138,7 @@ class BalancedGaussian(CountNoise):
     @classmethod
     def calibrated(cls, classes: int, budget: Budget) -> Self:
         """Return the noise of least variance that is (epsilon, delta)-private."""
-        if not budget.delta:
-            raise needs_delta(cls.name)
+        budget.require_delta(cls.name)
         epsilon, delta = float(budget.epsilon), float(budget.delta)
         # About the variance of real noise for a 2-norm of sqrt(2).
         guess = 2 * gaussian_deviation(epsilon, delta) ** 2
@@ -227,8 +225,3 @@ def _parity(variance: float, classes: int) -> tuple[float, float]:
     law = pair[reach - both : reach + both + 1] * rest[middle - both : middle + both + 1]
     odd = np.arange(-both, both + 1) % 2 == 1
     return float(law[~odd].sum()), float(law[odd].sum())
-
-
-def needs_delta(name: str) -> InvalidInput:
-    """Return the error that a mechanism needs a positive delta."""
-    return InvalidInput(f"mechanism={name!r} with delta=0", "a positive delta such as 1e-6", "Or mechanism='auto'.")

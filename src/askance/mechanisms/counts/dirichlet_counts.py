@@ -26,7 +26,6 @@ from askance.entropy.bits import BitSource
 from askance.entropy.random_bits import RandomIntegers
 from askance.errors import InvalidInput
 from askance.mechanisms.budget import Budget
-from askance.mechanisms.counts.balanced_counts import needs_delta
 
 _MOST_DRAWS = 20_000  # from an urn: they take less than a tenth of a second a bag
 _SLACK = 1e-5  # relative: far beyond the rounding errors, of levels from 10^-6 on
@@ -54,8 +53,7 @@ class SoundDirichlet:
     @classmethod
     def calibrated(cls, total: int, classes: int, budget: Budget) -> Self:
         """Return the law of least expected distortion, at equal shares, that is (epsilon, delta)-private."""
-        if not budget.delta:
-            raise needs_delta(cls.name)
+        budget.require_delta(cls.name)
         epsilon, delta = float(budget.epsilon), float(budget.delta)
         least = _least_pseudo_count(epsilon, delta)
         found = []

@@ -85,8 +85,8 @@ def possible_mechanisms(mechanism: str, budget: Budget) -> tuple[str, ...]:
     """Return the mechanisms that a name stands for at a level: itself, or with "auto" all that can give it."""
     if budget.delta and mechanism not in ("auto", "gaussian"):
         raise InvalidInput(f"delta={float(budget.delta):g} with mechanism={mechanism!r}", "delta=0, or 'gaussian'")
-    if not budget.delta and mechanism == "gaussian":
-        raise InvalidInput("mechanism='gaussian' with delta=0", "a positive delta such as 1e-6", "Or mechanism='auto'.")
+    if mechanism == "gaussian":
+        budget.require_delta(mechanism)
     if mechanism != "auto":
         return (mechanism,)
     gaussian = ("gaussian",) if budget.delta else ()
