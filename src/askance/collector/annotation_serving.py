@@ -9,7 +9,7 @@ from askance.collector.annotation_store import AnnotationStore
 from askance.collector.annotation_task import AnnotationTask
 from askance.collector.keys import Keys, new_token
 from askance.collector.serving import run_server
-from askance.errors import InvalidInput
+from askance.collector.sqlite_file import file_beside
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,8 @@ class Annotation:
     @classmethod
     def of(cls, path: Path, store: str | None, keys: Path | None) -> "Annotation":
         """Open a task file; counts and keys are beside it, unless said otherwise."""
-        if store is not None and "://" in store:
-            raise InvalidInput(f"--store {store.partition('://')[0]}://... of a task for annotators", "a file")
-        task = AnnotationTask.read(path)
-        keys_path = keys or path.with_name(f"{path.stem}.keys.json")
-        place = Path(store) if store is not None else path.with_name(f"{path.stem}.counts.sqlite")
-        found, new = Keys.at(keys_path)
-        return cls(task, place, found, keys_path, new)
+        place = file_beside(path, store, "counts", "task for annotators")
+        return cls(AnnotationTask.read(path), place, *Keys.beside(path, keys))
 
     def open_store(self) -> AnnotationStore:
         """Open the file of counts; a new one draws its windows."""

@@ -40,6 +40,13 @@ class Keys:
         return cls(secrets.token_bytes(32), secrets.token_urlsafe(24))
 
     @classmethod
+    def beside(cls, file: Path, given: Path | None) -> "tuple[Keys, Path, bool]":
+        """Return the keys of a study or task file, where they are, and whether they were made just now."""
+        path = given or file.with_name(f"{file.stem}.keys.json")
+        keys, new = cls.at(path)
+        return keys, path, new
+
+    @classmethod
     def at(cls, path: Path) -> "tuple[Keys, bool]":
         """Read the keys in a file, or make them and say so. Only its owner can read the file."""
         keys = cls.new()

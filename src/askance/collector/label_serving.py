@@ -8,7 +8,7 @@ from askance.collector.keys import Keys
 from askance.collector.label_requests import LabelRequests
 from askance.collector.serving import run_server
 from askance.collector.signed_messages import LearnerKey
-from askance.errors import InvalidInput
+from askance.collector.sqlite_file import file_beside
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,7 @@ class LabelService:
     @classmethod
     def of(cls, path: Path, store: str | None, keys: Path | None) -> "LabelService":
         """Find requests and keys beside the task file, unless said otherwise."""
-        if store is not None and "://" in store:
-            raise InvalidInput(f"--store {store.partition('://')[0]}://... of a label holder", "a file")
-        keys_path = keys or path.with_name(f"{path.stem}.keys.json")
-        place = Path(store) if store is not None else path.with_name(f"{path.stem}.requests.sqlite")
-        found, new = Keys.at(keys_path)
-        return cls(path, place, found, keys_path, new)
+        return cls(path, file_beside(path, store, "requests", "label holder"), *Keys.beside(path, keys))
 
     def invite(self, count: int) -> list[str]:
         """Add learners, and return the ends of their links: their secrets follow from our key."""

@@ -42,11 +42,8 @@ class Collection:
     @classmethod
     def of(cls, study: Path, store: str | None, keys: Path | None) -> "Collection":
         """Open a study file; responses and keys are beside it, unless said otherwise."""
-        asked = Questionnaire(Study.read(study))
-        keys_path = keys or study.with_name(f"{study.stem}.keys.json")
         place = store or str(study.with_name(f"{study.stem}.responses.sqlite"))
-        found, new = Keys.at(keys_path)
-        return cls(asked, place, found, keys_path, new)
+        return cls(Questionnaire(Study.read(study)), place, *Keys.beside(study, keys))
 
     def open_store(self) -> Store:
         """Return a new connection to the responses."""

@@ -11,6 +11,15 @@ from askance.errors import InvalidInput
 _PATIENCE = 30_000  # milliseconds that another process may hold the file; an export of a million reports takes a few s
 
 
+def file_beside(path: Path, given: str | None, ending: str, whose: str) -> Path:
+    """Return where the database of a task file is: beside it, unless said otherwise; never on a server."""
+    if given is None:
+        return path.with_name(f"{path.stem}.{ending}.sqlite")
+    if "://" in given:
+        raise InvalidInput(f"--store {given.partition('://')[0]}://... of a {whose}", "a file")
+    return Path(given)
+
+
 def open_database(path: Path, application: int, kind: str) -> sqlite3.Connection:
     """Open a file, or make it, and bring its tables up to date.
 
