@@ -97,6 +97,25 @@ def test_added_noise(noise):
     assert given.fit(*channel.simulate((X, y), rng)).coef_[0] == pytest.approx([1, -1, 0.5, 0], abs=0.15)
 
 
+@pytest.mark.parametrize("method", ["auto", "collapsed"])
+def test_a_number_that_does_not_vary_ruins_no_other_coefficient(method):
+    # It had a coefficient of 10^5, and the others were 30 to 300 times too large, with standard errors.
+    channel = ask.RowChannel(ask.GaussianNoise(0.8), ask.Warner(0.8, classes=(0, 1)))
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(6_000, 3))
+        X[:, 1] = 3.0
+        y = (rng.random(len(X)) < expit(X @ [1.0, 0.0, -0.7])).astype(int)
+        reports, labels = channel.simulate((X, y), rng)
+        named = pd.DataFrame(reports, columns=["age", "height", "dose"])
+        model = ask.SpreadClassifier(channel, method).fit(named, labels)
+        assert model.covariance_ is None
+        assert "the reports of 'height' vary no more than their noise" in model.notes_[0]
+        np.testing.assert_allclose(model.coef_[0, [0, 2]], [1.0, -0.7], atol=0.4)
+        assert abs(model.coef_[0, 1]) < 3
+        assert model.score(pd.DataFrame(X, columns=named.columns), y, of="truth") > 0.6
+
+
 def test_few_binary_attributes_are_enumerated():
     channel = ask.RowChannel(ask.StateFlip(2, 0.2), ask.Warner(0.85))
     X, y, rng = people(20_000, [2.0, -1.0], 5, states=2)

@@ -40,6 +40,9 @@ _MANY_ROWS = 10
 # Akaike's criterion by which latent classes must be better than independent attributes: likelihood ratios of mixtures
 # have longer tails than chi-square, so that zero would be passed by chance now and then. And what is beyond chance.
 _WORTH_IT, _CLEARLY = 6.0, 20.0
+# Standard errors of a variance of reports above that of their noise, below which the truth may as well be constant.
+_TOLD = 3.0
+_LEARNED = ("learned", "gaussian")  # priors whose variances come from the reports
 ROWS_FOR_EACH = 10  # parameter, below which a ridge is asked for: the usual rule of ten events for each
 
 
@@ -144,11 +147,27 @@ class FitUnderWay:
 
     # -- the choice ------------------------------------------------------------------------------------
 
+    @cached_property
+    def untold(self) -> tuple[int, ...]:
+        """Numbers whose reports vary no more than their noise does, as far as can be told."""
+        if not isinstance(self.problem.prior, str) or self.problem.prior not in _LEARNED:
+            return ()
+        variance = self.data.posterior.reliability().variance
+        hidden = [(j, law) for j, law in enumerate(self.data.features.laws) if not law.is_finite and law.hides]
+        errors = {j: law.variance * np.sqrt((law.kurtosis - 1) / self.data.rows) for j, law in hidden}
+        return tuple(j for j, error in errors.items() if variance[j] < _TOLD * error)
+
     def best(self, method: str) -> SpreadResult:
+        """Fit by the method that was asked for, or by the best."""
+        result = self._best(method)
+        return replace(result, covariance=None, untold=self.untold) if self.untold else result
+
+    def _best(self, method: str) -> SpreadResult:
         asked = self.problem.ridge
         name = self.factor if method == "auto" else method
         settled = method != "auto" or not self.overlooked(name)
-        plain = self._unpenalised(name) if asked is None and name != "spectral" else None
+        told = name != "spectral" and not self.untold
+        plain = self._unpenalised(name) if asked is None and told else None
         if plain is not None and settled:
             return plain
         if asked is not None and (settled or not self._has_scores):

@@ -8,6 +8,7 @@ from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from askance.channels.alphabet import listed
 from askance.channels.attributes.row_channel import RowChannel
 from askance.engines.base import Engine, running
 from askance.errors import AskanceWarning, InvalidInput, NotAvailable
@@ -303,6 +304,10 @@ class SpreadClassifier(RecordClassifier):
         )
         self.covariance_ = result.covariance
         self.covariance_note_ = result.covariance_note
+        if result.untold:
+            known = feature_names(self)
+            named = listed([known[column] for column in result.untold])
+            self.covariance_note_ = f"the reports of {named} vary no more than their noise, and tell of no effect"
         self.method_ = result.method
         self.ridge_ = result.ridge
         self.ridges_ = result.ridges or {result.method: result.ridge}

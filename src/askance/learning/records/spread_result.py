@@ -35,6 +35,7 @@ class SpreadResult:
     covariance_note: str = ""
     trials: Table | None = None
     notes: tuple[str, ...] = field(default=())
+    untold: tuple[int, ...] = ()  # columns whose reports vary no more than their noise
     ridges: dict[str, float] = field(default_factory=dict)
     joint_prior: dict[str, Any] | None = None  # of all attributes together, as arrays to keep
 
