@@ -30,6 +30,7 @@ from askance import (
     Warner,
     channel_from_spec,
 )
+from askance.channels import OTHER_LABEL
 from channel_examples import EXAMPLES
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "channel-specs-v1.json"
@@ -500,6 +501,20 @@ def test_a_guarantee_is_printed_and_explained():
     assert "no formal privacy guarantee" in Identity().guarantee.in_words()
     assert "next to no protection" in Guarantee(8.0).in_words()
     assert "e^6069" in Guarantee(6069.0).in_words()  # the images of [RR]: no overflow
+
+
+def test_words_about_totals_speak_of_who_holds_the_labels_and_a_delta_is_never_left_out():
+    """They spoke of a respondent's coin, and said "at most" where delta allows more."""
+    counted = Guarantee(1.0, 1e-6, protects="one person's label", neighbours=f"{OTHER_LABEL}; bags are public")
+    words = counted.in_words()
+    assert "whoever holds the labels" in words
+    assert "adds its own level" in words
+    assert "respondent" not in words
+    assert "coin" not in words
+    for guarantee in (counted, Guarantee(1.0, 1e-6), Guarantee(8.0, 1e-6)):
+        assert "With probability 1e-06 (delta) that may fail." in guarantee.in_words()
+    assert "delta" not in Guarantee(1.0).in_words()
+    assert "Nothing is proved of its noise" in Guarantee(math.inf, neighbours=OTHER_LABEL).in_words()
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,12 @@ class TestPage:
         assert "nobody is asked" in page.text
         assert not {"table", "figure", "dl", "code"} & set(page.tags)
 
+    def test_a_delta_stands_beside_its_epsilon(self):
+        """The large figure was epsilon alone."""
+        page = ReadPage(estimator_page(_report(guarantee=ask.Guarantee(0.5, 1e-6))))
+        assert page.text.count("ε = 0.5, δ = 1e-06") == 2
+        assert "With probability 1e-06 (delta) that may fail." in page.text
+
     def test_no_guarantee_is_loud(self):
         page = estimator_page(_report(guarantee=ask.Triangular(0.25).guarantee))
         assert "No privacy guarantee" in page

@@ -11,6 +11,7 @@ from askance.printing import html_notes
 
 HOWEVER_FAR_APART = ", however far apart"
 AS_IT_CAME = "nothing is known to hide it"
+OTHER_LABEL = "data sets that differ in one label"  # of totals, whose noise is drawn by who holds the labels
 
 _PRACTICALLY_CERTAIN = 0.999  # what an even guess becomes at epsilon 6.9: no longer a number to reassure anybody with
 _ROUNDED_TO_ONE = 0.99995  # written with four digits it would be 100%
@@ -94,6 +95,12 @@ class Guarantee:
                 "It was used as it came: nothing is known to hide a single person in it. "
                 "There is no formal privacy guarantee."
             )
+        of_totals = self.neighbours.startswith(OTHER_LABEL)
+        if math.isinf(self.epsilon) and of_totals:
+            return (
+                "Nothing is proved of its noise: what is released may give away a single person's label. "
+                "There is no formal privacy guarantee."
+            )
         if math.isinf(self.epsilon):
             return (
                 "Some reports rule out some truths, or all but one: who gives such a report reveals that for certain. "
@@ -101,18 +108,25 @@ class Guarantee:
             )
         certainty = 1 / (1 + math.exp(-self.epsilon))
         odds = f"{math.exp(self.epsilon):.3g}" if self.epsilon < _ODDS_IN_DIGITS else f"e^{self.epsilon:.4g}"
+        what = "What is released" if of_totals else "A report"
+        unless = f" With probability {self.delta:.3g} (delta) that may fail." if self.delta else ""
         if certainty > _PRACTICALLY_CERTAIN:
             return (
-                f"A report can change the odds between two truths by a factor of up to {odds}. "
+                f"{what} can change the odds between two truths by a factor of up to {odds}. "
                 "That is next to no protection: an even guess can become practical certainty."
-                f"{self._attribute_in_words()}"
+                f"{unless}{self._attribute_in_words()}"
             )
+        if of_totals:
+            secret = "whoever holds the labels shows neither them nor the noise"
+            again = "Every further release about the same people adds its own level to this one."
+        else:
+            secret = "only the respondent knows how chance fell (the coin, the card, the harmless answer)"
+            again = f"Asking the same person m times multiplies epsilon ({self.epsilon:.3g}) by m."
         return (
-            f"A report can change the odds between two truths by a factor of at most {odds}. "
-            f"Somebody who thought both equally likely can become at most {100 * certainty:.1f}% sure "
-            "of the truth, whatever is reported and whatever else is known, as long as only the respondent knows how "
-            "chance fell (the coin, the card, the harmless answer). "
-            f"Asking the same person m times multiplies epsilon ({self.epsilon:.3g}) by m."
+            f"{what} can change the odds between two truths by a factor of at most {odds}. "
+            f"Somebody who thought both equally likely can become at most {100 * certainty:.1f}% sure of the truth, "
+            f"whatever is {'released' if of_totals else 'reported'} and whatever else is known, as long as {secret}."
+            f"{unless} {again}"
         )
 
     def _attribute_in_words(self) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 
 from askance.arrays import Floats
 from askance.channels.alphabet import Label, as_labels
-from askance.channels.guarantee import Guarantee
+from askance.channels.guarantee import OTHER_LABEL, Guarantee
 from askance.errors import InvalidInput
 from askance.mechanisms.budget import Budget, written
 from askance.mechanisms.counts.count_levels import fits_level
@@ -30,7 +30,7 @@ from askance.solvers.simplex import project_to_simplex
 from askance.tables.count_tables import bag_names
 
 PROTECTS = "one person's label"
-NEIGHBOURS = "data sets that differ in one label; who is in which bag is public, and so is how many"
+NEIGHBOURS = f"{OTHER_LABEL}; who is in which bag is public, and so is how many"
 
 # Levels for which mechanisms are calibrated in doubles: e^500 and 10^-100 times a probability are still some, and below
 # 10^-6 the differences that a delta is summed from are smaller than the errors of rounding.

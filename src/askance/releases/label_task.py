@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from askance.arrays import Codes
 from askance.channels.alphabet import Alphabet, Label
-from askance.channels.guarantee import Guarantee
+from askance.channels.guarantee import OTHER_LABEL, Guarantee
 from askance.entropy.bits import BitSource
 from askance.errors import InvalidInput
 from askance.frames import column_names
@@ -26,7 +26,7 @@ from askance.mechanisms.sums.shape_choice import choose_shape
 
 Mechanism = Literal["auto", "laplace", "knorm", "gaussian", "response"]
 Shape = LabelShape | Literal["auto", "none"]
-NEIGHBOURS = "data sets that differ in one label; features and the number of people are public"
+NEIGHBOURS = f"{OTHER_LABEL}; features and the number of people are public"
 
 
 NEAR_GUESSING = 0.25  # of the way from guessing to a clean model: less is hardly worth a budget

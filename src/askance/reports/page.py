@@ -53,7 +53,8 @@ def privacy_card(guarantee: Guarantee, label: str, words: str = "") -> str:
     if math.isinf(guarantee.epsilon):
         said = f"<p>{escape(guarantee.in_words())}</p>{words}"
         return card(label, "No privacy guarantee", said, "exposed", role="alert")
-    return card(label, f"ε = {guarantee.epsilon:.4g}", f"<p>{escape(_how_sure(guarantee))}</p>{words}")
+    level = f"ε = {guarantee.epsilon:.4g}{_delta(guarantee)}"
+    return card(label, level, f"<p>{escape(_how_sure(guarantee))}</p>{words}")
 
 
 def privacy_words(guarantee: Guarantee) -> str:
@@ -63,10 +64,13 @@ def privacy_words(guarantee: Guarantee) -> str:
             '<p class="note"><strong>There is no formal privacy guarantee (ε is infinite).</strong> '
             f"{escape(guarantee.in_words())} Treat the reports as confidential.</p>"
         )
-    exact = f"The exact level is ε = {guarantee.epsilon:.6g}, and it protects {guarantee.protects}."
-    delta = f" It may fail with probability δ = {guarantee.delta:.3g}." if guarantee.delta else ""
+    exact = f"The exact level is ε = {guarantee.epsilon:.6g}{_delta(guarantee)}, and it protects {guarantee.protects}."
     proof = f" Why that is so: {code(guarantee.proof)} of the documentation." if guarantee.proof else ""
-    return f"<p>{escape(guarantee.in_words())}</p><p>{escape(exact + delta)}{proof}</p>"
+    return f"<p>{escape(guarantee.in_words())}</p><p>{escape(exact)}{proof}</p>"
+
+
+def _delta(guarantee: Guarantee) -> str:
+    return f", δ = {guarantee.delta:.3g}" if guarantee.delta else ""
 
 
 def code(text: str) -> str:

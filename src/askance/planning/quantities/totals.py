@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from askance.arrays import Floats
-from askance.channels.guarantee import Guarantee
+from askance.channels.guarantee import OTHER_LABEL, Guarantee
 from askance.errors import InvalidInput, Unidentifiable
 from askance.mechanisms.budget import Budget
 from askance.mechanisms.counts.count_mechanisms import best_noise
@@ -66,9 +66,7 @@ class LabelTotals:
     @property
     def guarantee(self) -> Guarantee:
         """The level of one label."""
-        return Guarantee(
-            self.epsilon, self.delta, protects="one label", neighbours="data sets that differ in one label"
-        )
+        return Guarantee(self.epsilon, self.delta, protects="one label", neighbours=OTHER_LABEL)
 
     def to_spec(self) -> dict[str, Any]:
         """Return a JSON-able mapping."""
