@@ -89,7 +89,9 @@ def test_a_table_comes_on_standard_input(tmp_path, run, monkeypatch):
     assert code == 0, err
     code, out, err = piped((tmp_path / "r.parquet").read_bytes(), "fit", "-", "--json", folder=tmp_path)
     assert code == 0, err
-    assert json.loads(out)
+    assert json.loads(out)["command"] == "askance fit -"
+    code, _, err = piped(b"", "fit", "-", "--study", "study.toml", folder=tmp_path)
+    assert (code, err) == (2, "askance: standard input is empty; expected a header line with column names, and rows\n")
     monkeypatch.chdir(tmp_path)
     code, _, err = run("privatize", "-", "-", "--out", "x.parquet")
     assert code == 2

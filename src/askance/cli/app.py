@@ -7,6 +7,7 @@ import os
 import sys
 import traceback
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,7 +31,7 @@ from askance.cli.release import release
 from askance.cli.reproduce import reproduce
 from askance.cli.request import request
 from askance.cli.simulate import simulate
-from askance.cli.standard_input import standard_input
+from askance.cli.standard_input import standard_input, without_places
 from askance.cli.tag import tag
 from askance.cli.verify import verify
 from askance.errors import AskanceError, AskanceWarning
@@ -113,7 +114,16 @@ def _exit_code(arguments: list[str] | None) -> int:
     fail = _fail_as_json if "--json" in given else _fail
     try:
         with standard_input(given) as with_paths:
-            code = app(with_paths, standalone_mode=False)
+            return _run(with_paths, fail)
+    except AskanceError as error:  # - that cannot be read
+        return fail(str(error))
+    except OSError as error:
+        return fail(_of_the_system(error))
+
+
+def _run(arguments: list[str], fail: Callable[..., int]) -> int:
+    try:
+        code = app(arguments, standalone_mode=False)
         sys.stdout.flush()
         return int(code or 0)
     except AskanceError as error:
@@ -121,8 +131,7 @@ def _exit_code(arguments: list[str] | None) -> int:
     except BrokenPipeError:
         return _nobody_reads()
     except OSError as error:
-        # No such file, no permission, no space left: the system's words, and the path.
-        return fail(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error))
+        return fail(_of_the_system(error))
     except MemoryError:
         return fail("this takes more memory than there is")
     except SystemExit as ended:  # typer ends with 1 where standard output was closed, which means a failed audit here
@@ -136,14 +145,20 @@ def _exit_code(arguments: list[str] | None) -> int:
         return fail(_defect(error), DEFECT)
 
 
+def _of_the_system(error: OSError) -> str:
+    """No such file, no permission, no space left: the system's words, and the path."""
+    return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
+
+
 def _fail(message: str, code: int = BAD_INPUT) -> int:
-    sys.stderr.write(one_line(f"askance: {message}") + "\n")
+    sys.stderr.write(one_line(f"askance: {without_places(message)}") + "\n")
     return code
 
 
 def _fail_as_json(message: str, code: int = BAD_INPUT) -> int:
     """For a program that asked for JSON: what went wrong goes where errors go, in a form that it can read."""
-    sys.stderr.write(json.dumps({"error": one_line(message), "exit_code": code}, ensure_ascii=False) + "\n")
+    said = {"error": one_line(without_places(message)), "exit_code": code}
+    sys.stderr.write(json.dumps(said, ensure_ascii=False) + "\n")
     return code
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from askance.cli.options import Json, Overwrite, Quiet, out_option
+from askance.cli.standard_input import as_written
 from askance.printing import shell_command
 
 SOMETHING_WRONG = 1  # as audits end where a defect was found
@@ -52,7 +53,8 @@ def dossier(
     options += [] if ledger is None else ["--ledger", ledger]
     options += [] if key is None else ["--key", key]
     options += ["--on-device"] if on_device else []
-    command = shell_command("askance", "dossier", study, *([] if release is None else [release]), *options)
+    named = [study, *([] if release is None else [release]), *options]
+    command = shell_command("askance", "dossier", *map(as_written, named))
     with progress_bar("auditing", quiet=quiet) as progress:
         made = make_dossier(
             study,

@@ -22,6 +22,7 @@ from askance.cli.options import (
     given_options,
     listed_numbers,
 )
+from askance.cli.standard_input import as_written
 from askance.printing import shell_command
 
 _REPORTS = "Reports: answers, numbers, records"
@@ -364,10 +365,10 @@ def fit(
 def _command(context: typer.Context) -> str:
     """The command that makes the report again."""
     passed_over = ("save", "overwrite", "as_json", "quiet")
-    words = ["askance", "fit", context.params["data"]]
+    words = ["askance", "fit", as_written(context.params["data"])]
     for name, option in given_options(context).items():
         if name not in passed_over:
             given = context.params[name]
             for value in given if isinstance(given, list | tuple) else [given]:
-                words += [option, str(value)]
+                words += [option, as_written(value)]
     return shell_command(*words)

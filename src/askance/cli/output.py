@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from askance.cli.standard_input import without_places
 from askance.printing import one_line, safe_json, safe_lines
 
 if TYPE_CHECKING:
@@ -74,12 +75,12 @@ def strict(value: Any) -> Any:
 
 def say(text: str) -> None:
     """Print a remark on standard error."""
-    console(stderr=True).print(one_line(text))
+    console(stderr=True).print(one_line(without_places(text)))
 
 
 def warn(text: str) -> None:
     """Print something that must not be overlooked."""
-    console(stderr=True).print(one_line(f"WARNING: {text}"), style="bold red")
+    console(stderr=True).print(one_line(f"WARNING: {without_places(text)}"), style="bold red")
 
 
 def ask_for(words: str, proposed: str, otherwise: str) -> str:

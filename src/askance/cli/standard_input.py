@@ -10,6 +10,7 @@ from pathlib import Path
 
 _MEMORY = Path("/dev/shm")  # a file there is never on a disk: the answers may be private
 _PARQUET = b"PAR1"
+_files: list[str] = []  # what stands in place of - while a command runs: messages name none of it
 
 
 @contextmanager
@@ -34,4 +35,20 @@ def standard_input(arguments: Sequence[str]) -> Iterator[list[str]]:
         with path.open("wb") as file:
             file.write(start)
             shutil.copyfileobj(sys.stdin.buffer, file)
-        yield [str(path) if argument == "-" else argument for argument in arguments]
+        _files.append(str(path))
+        try:
+            yield [str(path) if argument == "-" else argument for argument in arguments]
+        finally:
+            _files.remove(str(path))
+
+
+def as_written(word: object) -> str:
+    """Return a word of the command as it was written: ``-`` for the file in its place."""
+    return "-" if str(word) in _files else str(word)
+
+
+def without_places(message: str) -> str:
+    """Return a message with "standard input" in place of a file that nobody has named."""
+    for path in _files:
+        message = message.replace(path, "standard input")
+    return message
