@@ -4,6 +4,7 @@ Three libraries, and one place that knows them. pandas and Arrow are here anyway
 been loaded, since nothing of it can arrive before.
 """
 
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
@@ -15,6 +16,8 @@ from numpy.typing import NDArray
 from askance.errors import InvalidInput
 
 Library = Literal["pandas", "polars", "arrow"]
+
+_NAMELESS_INDEX = re.compile(r"__index_level_\d+__")  # what pandas calls it in Arrow and Parquet
 
 
 def library_of(values: Any) -> Library | None:
@@ -45,6 +48,27 @@ def column_names(table: Any) -> list[Any] | None:
         return list(table.schema.names)
     named = getattr(table, "columns", None)
     return None if named is None else list(named)
+
+
+def without_index(table: Any) -> Any:
+    """Return a table of Arrow or polars without columns in which pandas kept an index that has no name: no data.
+
+    Examples
+    --------
+    >>> import pandas as pd, pyarrow as pa
+    >>> kept = pa.Table.from_pandas(pd.DataFrame({"age": [31, 40]}, index=[7, 9]))
+    >>> kept.schema.names, without_index(kept).schema.names
+    (['age', '__index_level_0__'], ['age'])
+    """
+    if library_of(table) in (None, "pandas") or (names := column_names(table)) is None:
+        return table
+    kept = data_columns(names)
+    return table if len(kept) == len(names) else some_columns(table, kept)
+
+
+def data_columns(names: Iterable[str]) -> list[str]:
+    """Return the names of columns without those of an index of pandas that has no name."""
+    return [name for name in names if not _NAMELESS_INDEX.fullmatch(name)]
 
 
 def some_columns(table: Any, names: Sequence[Any]) -> Any:

@@ -13,9 +13,10 @@ import pyarrow.parquet as pq
 
 from askance.errors import InvalidInput
 from askance.files.location import StrPath
+from askance.frames import data_columns
 from askance.tables.array_files import ARRAYS, array_chunks, array_names
 from askance.tables.columns import check_present
-from askance.tables.sheet_files import SHEETS, sheet_names, sheet_table
+from askance.tables.sheet_files import SHEETS, sheet_names, sheet_table, without_row_names
 
 METADATA_KEY = b"askance"  # under which a Parquet file of ours keeps its header
 _CHUNK_ROWS = 1 << 17  # of Parquet at a time: as many as a row group of a release has
@@ -137,7 +138,7 @@ def _open_file(path: Path) -> DataFile:
         if beginning.startswith(b"PAR1"):
             with pq.ParquetFile(path) as parquet:
                 released = METADATA_KEY in (parquet.metadata.metadata or {})
-                return DataFile(path, tuple(parquet.schema_arrow.names), True, released)
+                return DataFile(path, tuple(data_columns(parquet.schema_arrow.names)), True, released)
         if not beginning.strip():
             raise InvalidInput(f"{path} is empty", "a header line with column names, and rows")
         if path.suffix.lower() == ARRAYS:
@@ -205,7 +206,7 @@ def _csv_header(path: Path) -> tuple[tuple[str, ...], str]:
         first_line = bytes_read.peek(_HEADER_BYTES).partition(b"\n")[0]
         delimiter = max((",", ";", "\t"), key=lambda mark: first_line.count(mark.encode()))
         text = io.TextIOWrapper(bytes_read, encoding="utf-8-sig", newline="")
-        return tuple(next(csv.reader(text, delimiter=delimiter), [])), delimiter
+        return without_row_names(next(csv.reader(text, delimiter=delimiter), [])), delimiter
 
 
 def _codec(path: Path) -> str | None:

@@ -16,7 +16,12 @@ _INSTALL = "pip install 'askance[excel]'"
 
 def sheet_names(path: Path) -> tuple[str, ...]:
     """Return the names of the columns: the first row of the sheet."""
-    return tuple(map(_text, _rows(path, path.stat().st_mtime_ns)[0]))
+    return without_row_names([*map(_text, _rows(path, path.stat().st_mtime_ns)[0])])
+
+
+def without_row_names(names: list[str]) -> tuple[str, ...]:
+    """Return the names of columns without a nameless first one: pandas and R write there what rows are called."""
+    return tuple(names[1:] if len(names) > 1 and not names[0] else names)
 
 
 def sheet_table(path: Path, columns: Sequence[str]) -> pa.Table:

@@ -35,6 +35,7 @@ from askance.learning.answers.unknown_estimators import (
 from askance.learning.answers.unknown_features import checked_unknowns, chosen_columns, joined_reader
 from askance.learning.answers.unknown_numbers import UnknownNumbers
 from askance.learning.answers.unknown_samples import UnknownSample
+from askance.learning.face.checked_features import checked_features
 from askance.learning.face.classes import class_array
 from askance.learning.face.hidden_truth import Estimate
 from askance.learning.face.likelihood_results import LikelihoodResults
@@ -208,7 +209,7 @@ class IndirectClassifier(ReleaseRegression, LikelihoodResults, LinearClassifier)
             return self._fit_base(X, y, sample_weight, design)
         if y is None:
             validate_data(self, X, y)  # raises scikit-learn's own message
-        X = validate_data(self, X, dtype=np.float64, order="C")
+        X = checked_features(self, X, dtype=np.float64, order="C")
         channel, codes = encoded_labels(self.channel, y, design, X.shape[0])
         weights = checked_weights(sample_weight, X)
         records = Records(X, codes, weights)

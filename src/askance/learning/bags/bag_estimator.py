@@ -5,7 +5,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import validate_data
 
 from askance.arrays import Floats
 from askance.channels.guarantee import Guarantee
@@ -13,6 +12,7 @@ from askance.errors import AskanceWarning, InvalidInput
 from askance.frames import refuse_other_rows
 from askance.learning.bags.bags import Bags, read_bags
 from askance.learning.bags.released_bags import bag_data
+from askance.learning.face.checked_features import checked_features
 from askance.learning.face.classes import class_array
 from askance.learning.face.engine_choice import refuse_engine
 from askance.learning.face.estimator import Estimator
@@ -108,7 +108,7 @@ class BagEstimator(Estimator):
 
     def _checked_rows(self, X: Any, reset: bool = False) -> Floats:
         """Features as numbers; with ``reset`` their number and names are kept."""
-        return _checked_size(np.asarray(validate_data(self, X, dtype=np.float64, order="C", reset=reset)))
+        return _checked_size(np.asarray(checked_features(self, X, dtype=np.float64, order="C", reset=reset)))
 
     def _learn(self, X: Floats, bags: Bags) -> list[str]:
         """Learn, keep what was learned, and return what a user must be warned of."""

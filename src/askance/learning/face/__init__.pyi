@@ -1,5 +1,6 @@
 from askance.learning.face.base_learner import check_base_learner as check_base_learner
 from askance.learning.face.base_learner import learner_name as learner_name
+from askance.learning.face.checked_features import checked_features as checked_features
 from askance.learning.face.classes import class_array as class_array
 from askance.learning.face.classes import class_codes as class_codes
 from askance.learning.face.cluster_covariance import ClusterSpread as ClusterSpread

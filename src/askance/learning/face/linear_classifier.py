@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from askance.arrays import Floats, Integers
 from askance.errors import InvalidInput, NotAvailable
 from askance.frames import library_of, refuse_other_rows, table_like
+from askance.learning.face.checked_features import checked_features
 from askance.learning.face.estimator import Estimator
 from askance.learning.face.ordinary_scorers import notice_ordinary_scorer
 from askance.learning.face.plain_sklearn import plain_classifier
@@ -187,7 +188,7 @@ class LinearClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
 
     def _rows(self, X: Any) -> Floats:
         """Features as fit took them."""
-        return np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
+        return np.asarray(checked_features(self, X, dtype=np.float64, reset=False))
 
     def _probabilities(self, scores: Floats) -> Floats:
         """What decision_function means as probabilities: softmax."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from askance.arrays import Codes, Floats
 from askance.channels.alphabet import listed
@@ -20,6 +20,7 @@ from askance.frames import refuse_other_rows
 from askance.learning.answers.kept_fit import fill_in_fit, fit_table, keep_fit
 from askance.learning.answers.softmax_fit import fit_softmax
 from askance.learning.answers.softmax_problem import SoftmaxProblem
+from askance.learning.face.checked_features import checked_features
 from askance.learning.face.classes import class_array
 from askance.learning.face.release_records import records_of, refuse_other_channel
 from askance.learning.face.release_regression import RegressionTerms, ReleaseRegression
@@ -151,7 +152,7 @@ class IndirectModel(ReleaseRegression):
             return self._fit_own(family, X, y, design, method)
         if X is None:
             X = np.empty((len(y), 0))
-        X = validate_data(self, X, dtype=np.float64, order="C", ensure_min_features=0)
+        X = checked_features(self, X, dtype=np.float64, order="C", ensure_min_features=0)
         table, classes = self._truths(family, self.channel)
         channel = checked_channel(self.channel, len(classes), table.shape[1])
         weights = checked_weights(sample_weight, X)
@@ -298,7 +299,7 @@ class IndirectModel(ReleaseRegression):
     def _probabilities(self, X: Any) -> Floats:
         family = self._family()
         if isinstance(family, States) and family.function is None:
-            X = validate_data(self, X, dtype=np.float64, reset=False, ensure_min_features=0)
+            X = checked_features(self, X, dtype=np.float64, reset=False, ensure_min_features=0)
             return state_probabilities(self.parameters_, self.table_, X, self.intercept_included_)
         return own_probabilities(family, X, len(self.classes_), getattr(self, "n_features_in_", None), self.parameters_)
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from askance.arrays import Floats
 from askance.engines.base import Engine
@@ -14,6 +14,7 @@ from askance.engines.local.engine import LocalEngine
 from askance.engines.sources import ArraySource
 from askance.errors import AskanceWarning, InvalidInput
 from askance.frames import refuse_other_rows
+from askance.learning.face.checked_features import checked_features
 from askance.learning.face.figures import intervals_figure
 from askance.learning.face.hidden_truth import Estimate, in_words
 from askance.learning.face.release_records import refuse_other_channel
@@ -159,10 +160,10 @@ class IndirectRegressor(RegressorMixin, ReleaseRegression):  # type: ignore[misc
         if self.features is not None and reset:
             raise InvalidInput(f"features={self.features!r} beside X", "the columns of X to be the features")
         if channel is None:
-            X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True)
+            X, y = checked_features(self, X, y, dtype=np.float64, order="C", y_numeric=True)
             codes = np.asarray(y, dtype=float)
         else:
-            X = validate_data(self, X, dtype=np.float64, order="C", reset=reset)
+            X = checked_features(self, X, dtype=np.float64, order="C", reset=reset)
             codes = channel.encode_reports(y)
         if len(codes) != len(X):
             raise InvalidInput(f"{len(X)} rows of features and {len(codes)} reports", "one report for each row")
@@ -255,7 +256,7 @@ class IndirectRegressor(RegressorMixin, ReleaseRegression):  # type: ignore[misc
     def predict(self, X: Any) -> Floats:
         """Return the expected outcome of each row, with features brought inside their public bounds."""
         check_is_fitted(self, "coef_")
-        X = validate_data(self, self._with_indicators(X), dtype=np.float64, reset=False)
+        X = checked_features(self, self._with_indicators(X), dtype=np.float64, reset=False)
         if self.bounds_ is not None:
             X = np.clip(X, self.bounds_[0], self.bounds_[1])
         predicted: Floats = X @ self.coef_ + self.intercept_

@@ -5,13 +5,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from askance.arrays import Floats, Integers
 from askance.channels.base import LabelChannel
 from askance.channels.labels.finite import Identity
 from askance.errors import InvalidInput
 from askance.frames import refuse_other_rows
+from askance.learning.face.checked_features import checked_features
 from askance.learning.face.hidden_truth import Estimate
 from askance.learning.face.linear_classifier import LinearClassifier
 from askance.learning.face.random_state import random_generator
@@ -58,7 +59,7 @@ class RecordClassifier(LinearClassifier):
         Other methods take attributes for independent given their reports.
         """
         check_is_fitted(self, "classes_")
-        X = validate_data(self, laid_out(X), dtype="numeric", reset=False)
+        X = checked_features(self, laid_out(X), dtype="numeric", reset=False)
         return self._told(self.channel_.features.codes_and_numbers(X))
 
     def _told(self, reports: NDArray[Any]) -> Floats:

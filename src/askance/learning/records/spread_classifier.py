@@ -14,6 +14,7 @@ from askance.engines.base import Engine, running
 from askance.errors import AskanceWarning, InvalidInput, NotAvailable
 from askance.frames import refuse_other_rows
 from askance.learning.face.base_learner import learner_name
+from askance.learning.face.checked_features import checked_features
 from askance.learning.face.classes import class_array
 from askance.learning.face.engine_choice import refuse_engine
 from askance.learning.face.estimator import without_errors
@@ -176,7 +177,7 @@ class SpreadClassifier(RecordClassifier):
         problem = checked_problem(self, self._generator())
         if y is None:
             validate_data(self, X, y)  # raises scikit-learn's own message
-        X = validate_data(self, laid_out(as_row_channel(self.channel).in_order(X)), dtype="numeric")
+        X = checked_features(self, laid_out(as_row_channel(self.channel).in_order(X)), dtype="numeric")
         y = column_or_1d(y, warn=True)
         assert_all_finite(y, input_name="y")
         if as_row_channel(self.channel).label is None:

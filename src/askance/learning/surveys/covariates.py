@@ -9,6 +9,7 @@ import numpy as np
 from askance.arrays import Floats
 from askance.channels.alphabet import listed
 from askance.errors import InvalidInput
+from askance.frames import without_index
 
 _SAME = 1e-9  # what is left of a scaled column after the others are taken out, if they say the same: rounding alone
 
@@ -36,6 +37,7 @@ class Covariates:
     @classmethod
     def of(cls, values: Any, names: Sequence[str] | None = None, rows: int | None = None) -> "Covariates":
         """Check covariates, n x d; None for an intercept alone. Constant and collinear columns are left out."""
+        values = without_index(values)
         table = np.empty((rows or 0, 0)) if values is None else _numbers(values)
         if rows is not None and len(table) != rows:
             raise InvalidInput(f"{len(table)} rows of covariates and {rows} reports", "as many of both")

@@ -16,6 +16,7 @@ from askance.engines.base import Engine, running
 from askance.engines.local.engine import LocalEngine
 from askance.errors import AskanceWarning, InvalidInput, NotAvailable
 from askance.frames import refuse_other_rows
+from askance.learning.face.checked_features import checked_features
 from askance.learning.face.classes import class_array
 from askance.learning.face.figures import intervals_figure
 from askance.learning.face.linear_classifier import LinearClassifier
@@ -146,7 +147,7 @@ class MeanOperatorClassifier(LinearClassifier):
         loss, ridge = self._checked_parameters()
         if y is None:
             validate_data(self, X, y)  # raises scikit-learn's own message
-        X = validate_data(self, X, dtype=np.float64, order="C")
+        X = checked_features(self, X, dtype=np.float64, order="C")
         operator = self._operator(X, y, classes)
         problem = MeanOperatorProblem(loss, ridge, self.regulariser, self.max_iter)
         shape = getattr(y, "shape", None) if isinstance(y, MeanOperatorRelease) else None
