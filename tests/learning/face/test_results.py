@@ -173,6 +173,13 @@ def test_what_cannot_be_said_is_refused():
     other = ask.IndirectClassifier(ask.Warner(0.7)).fit(X[["age"]], reports)
     with pytest.raises(InvalidInput, match="different channels"):
         model.likelihood_ratio_test(other)
+    again = ask.IndirectClassifier(channel).fit(X[["age"]], [*reports[::-1].tolist()[1:], "yes"])
+    with pytest.raises(InvalidInput, match="fits to different reports"):
+        model.likelihood_ratio_test(again)
+    better = ask.IndirectClassifier(channel).fit(X[["age"]], reports)
+    better.log_likelihood_ = model.log_likelihood_ + 1  # a model of the same reports never is
+    with pytest.raises(InvalidInput, match=r"a smaller model whose log-likelihood is higher \(by 1\)"):
+        model.likelihood_ratio_test(better)
 
 
 def test_a_constant_column_adds_no_error():

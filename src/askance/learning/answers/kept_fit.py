@@ -30,7 +30,7 @@ def keep_fit(model: Any, fit: SoftmaxFit, problem: SoftmaxProblem, source: Recor
     model.intervals_, model.profiles_ = fit.intervals, fit.profiles
     model.degrees_, model.design_effects_, model.sample_ = fit.degrees, fit.design_effects, ""
     model.n_reports_, model.n_iter_, model.converged_ = fit.reports.rows, fit.iterations, fit.converged
-    model.notes_ = fit.notes
+    model.notes_, model.report_weights_ = fit.notes, tuple(np.asarray(fit.reports.weight).tolist())
     model.design_test_ = _design_test(fit, problem, source, engine)
     if model.design_test_.alert:
         warnings.warn(model.design_test_.alert, AskanceWarning, stacklevel=5)

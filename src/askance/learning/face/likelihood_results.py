@@ -9,12 +9,15 @@ from askance.errors import InvalidInput, NotAvailable
 from askance.learning.face.estimator import Estimator
 from askance.reports.hypothesis_test import HypothesisTest
 
+_SOLVED = 1e-3  # solvers end with a log-likelihood much nearer to its maximum; half a chi-squared that changes no test
+
 
 class LikelihoodResults(Estimator):
     """An estimator whose ``log_likelihood_`` is that of all reports, at its maximum, unless it says why not."""
 
     n_reports_: int
     log_likelihood_: float | None
+    report_weights_: tuple[float, ...] | None = None  # how many there were of each report; a saved model has lost it
 
     @property
     def aic_(self) -> float:
@@ -52,6 +55,13 @@ class LikelihoodResults(Estimator):
             )
         if getattr(smaller, "channel_", None) != getattr(self, "channel_", None):
             raise InvalidInput("models of different channels", "two fits to the same reports")
+        if None not in (weights := (self.report_weights_, smaller.report_weights_)) and weights[0] != weights[1]:
+            raise InvalidInput("fits to different reports", "two fits to the same reports, drawn once")
+        if least - larger > _SOLVED:
+            raise InvalidInput(
+                f"a smaller model whose log-likelihood is higher (by {least - larger:.4g})",
+                "two fits to the same reports, drawn once, with the same weights",
+            )
         degrees = self.n_parameters_ - smaller.n_parameters_
         if degrees < 1:
             raise InvalidInput(f"models with {self.n_parameters_} parameters both", "one with fewer terms")
