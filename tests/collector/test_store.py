@@ -198,8 +198,10 @@ def written(store, submissions, **options):
 
     async def all_at_once():
         writer = Writer(store, invited=True, **options)
+        waiting = asyncio.gather(*map(writer.submit, submissions), return_exceptions=True)
+        await asyncio.sleep(0)  # all wait before the first is taken: on a loaded machine batches were smaller
         writer.start()
-        answers = await asyncio.gather(*map(writer.submit, submissions), return_exceptions=True)
+        answers = await waiting
         assert writer.alive
         more = await asyncio.gather(writer.submit(Submission(b"nobody", "[0]")), return_exceptions=True)
         writer.stop()
