@@ -42,9 +42,10 @@ def main() -> Iterator[Measurement]:
         if table is None:
             yield Measurement("Adult, 12 bits", None, "", skipped=why)
             return
-        for flip, least, slopes in ((0.1, 0.92, (0.95, 1.07)), (0.2, 0.90, None)):
+        # Coverage over twenty sets has a standard error of .017: of flip .1 it was .919 over these, .938 over sixty.
+        for flip, sets, least, slopes in ((0.1, 60, 0.92, (0.95, 1.07)), (0.2, 20, 0.90, None)):
             yield from recovered(
-                f"Adult, 12 bits, flip {flip:g}", lambda seed, flip=flip: drawn(*table, flip, seed), 20, slopes, least
+                f"Adult, 12 bits, flip {flip:g}", lambda seed, flip=flip: drawn(*table, flip, seed), sets, slopes, least
             )
 
 
