@@ -23,7 +23,7 @@ def public_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
 
     def __getattr__(name: str) -> Any:
         if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=module)
         home = import_module(homes[name])
         # A package may be a public name of the package that it is in.
         value = import_module(f"{package}.{name}") if home is module else getattr(home, name)

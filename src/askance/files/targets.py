@@ -28,6 +28,7 @@ def check_target(path: Path, kind: FileKind, *, overwrite: bool, inputs: tuple[P
             raise InvalidInput(f"{path} would be written over {other}", "a file of its own for every output")
     if path.is_dir():
         raise ReleaseError(f"{path} is a folder", "the name of a file")
+    refuse_misnamed(path, kind)
     _refuse_beside_a_database(path)
     if path.exists() and not path.is_file():
         raise ReleaseError(f"{path} is a device or a pipe", "the name of a file")
@@ -43,6 +44,13 @@ def check_target(path: Path, kind: FileKind, *, overwrite: bool, inputs: tuple[P
     refuse_another_kind(path, kind)
     if not os.access(folder, os.W_OK):
         raise ReleaseError(f"cannot write {path}: no permission for the folder {folder}")
+
+
+def refuse_misnamed(path: Path, kind: FileKind) -> None:
+    """Refuse a new file the name of another format; what is there already is refused for what it is."""
+    if kind.misnamed(path) and not os.path.lexists(path):
+        usual = path.with_suffix(kind.endings[0]).name
+        raise ReleaseError(f"{path} for {kind.words}", f"a name that ends with {kind.endings[0]}, such as {usual}")
 
 
 @contextmanager

@@ -8,13 +8,16 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from askance.entropy.bits import system_bits
 from askance.errors import InvalidInput
+from askance.files.kinds import REPORTS
 from askance.files.location import StrPath
+from askance.files.targets import refuse_misnamed
 from askance.releases.answers import Answers, answers_to
 from askance.releases.answers_told import AnswersTold
 from askance.releases.declared_columns import public_columns as declared_public
@@ -234,6 +237,7 @@ def check_data(data: Data, header: Header, out: StrPath) -> tuple[str, ...]:
     """Check that every file can serve, and is not where the release goes; return the columns that stay behind."""
     if os.path.exists(out) and os.path.samefile(data.path, out):
         raise InvalidInput(f"the release would replace the data {data.path}", "another place for the release")
+    refuse_misnamed(Path(out), REPORTS)
     for file in data.files:
         if file.is_release:
             raise InvalidInput(

@@ -41,7 +41,8 @@ def parse_study(text: str, source: str) -> dict[str, Any]:
     except (RecursionError, ValueError) as error:
         if not isinstance(error, tomllib.TOMLDecodeError):  # numbers of thousands of digits, brackets in brackets
             raise InvalidInput(f"{source} cannot be read: {type(error).__name__}", "a study file (TOML)") from None
-        raise InvalidInput(f"{source} is not valid TOML: {error}") from None
+        swapped = "" if source.endswith(".toml") else "The study file comes first, then the data."
+        raise InvalidInput(f"{source} is not valid TOML: {error}", "a study file (TOML)", swapped) from None
     top = _Place(tables, source)
     top.only("study", "questions", "covariates", "sample", "page", "privacy")
     about = top.table("study", {})

@@ -45,7 +45,7 @@ def converted(column: Column, values: pa.Array | pa.ChunkedArray) -> tuple[pa.Ar
     if row < 0:
         return result, None
     if absent[row].as_py():
-        return result, Fault(column.name, row, "the value is missing")
+        return result, Fault(column.name, row, "the value is missing (fill it in, or leave the row out)")
     return result, Fault(column.name, row, column.problem(plain[row]))
 
 

@@ -11,7 +11,7 @@ from askance.channels.labels.finite import FiniteChannel, FiniteLaw
 from askance.channels.labels.randomized_response import RandomizedResponse
 from askance.channels.labels.surveys import Crosswise, ForcedResponse, Kuk, UnrelatedQuestion, Warner
 from askance.channels.specs import FINITE_CHANNELS, channel_from_spec
-from askance.errors import InvalidInput
+from askance.errors import InvalidInput, did_you_mean
 from askance.planning.quantities.grouped_design import GroupedDesign
 from askance.planning.quantities.list_design import ListDesign
 
@@ -100,7 +100,9 @@ def design_from_text(text: str, classes: Sequence[Label] = ("no", "yes")) -> Any
         return ListDesign(**parameters)
     kinds = _answer_kinds()
     if kind not in kinds:
-        raise InvalidInput(f"the design {text!r}", f"one of list, {', '.join(kinds)}, with its parameters")
+        known = ("list", *kinds)
+        near = did_you_mean(kind, known)
+        raise InvalidInput(f"the design {text!r}", f"one of {', '.join(known)}, with its parameters", near)
     if "classes" in signature(kinds[kind]).parameters:
         parameters["classes"] = list(classes)
     return channel_from_spec({"channel": kind, **parameters})
