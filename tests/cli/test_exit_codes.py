@@ -1,6 +1,7 @@
 """How commands end: a defect is never taken for an answer, and says nothing private."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -110,3 +111,12 @@ def test_the_command_runs_as_a_module(tmp_path):
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("askance: there is no release at nothing")
+
+
+def test_completion_is_for_the_command_however_it_was_asked_for():
+    """python -m askance installed a completion for python itself."""
+    words = [sys.executable, "-m", "askance", "--show-completion", "bash"]
+    told_the_shell = os.environ | {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    done = subprocess.run(words, capture_output=True, text=True, check=True, env=told_the_shell)
+    assert "-F _askance_completion askance" in done.stdout
+    assert "python" not in done.stdout

@@ -123,7 +123,9 @@ def _exit_code(arguments: list[str] | None) -> int:
 
 def _run(arguments: list[str], fail: Callable[..., int]) -> int:
     try:
-        code = app(arguments, standalone_mode=False)
+        # What shells complete is the command, also where it was asked for as python -m askance, and not python's words.
+        called = "askance" if {"--install-completion", "--show-completion"} & {*arguments} else None
+        code = app(arguments, standalone_mode=False, prog_name=called)
         sys.stdout.flush()
         return int(code or 0)
     except AskanceError as error:

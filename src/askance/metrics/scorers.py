@@ -9,7 +9,7 @@ from sklearn.base import is_classifier
 
 from askance.arrays import Floats
 from askance.channels.labels.finite import Identity
-from askance.errors import InvalidInput
+from askance.errors import InvalidInput, did_you_mean
 from askance.learning.face.classes import class_array, class_codes
 from askance.learning.face.hidden_truth import Estimate
 from askance.learning.face.scoring import Of, asks_for_truth
@@ -107,7 +107,7 @@ def scorer(name: str, channel: Any = None, *, of: Of = "reports") -> ReportScore
     0.865 (standard error 0.005)
     """
     if name not in SCORERS:
-        raise InvalidInput(f"a scorer called {name!r}", f"one of {', '.join(SCORERS)}")
+        raise InvalidInput(f"a scorer called {name!r}", f"one of {', '.join(SCORERS)}", did_you_mean(name, SCORERS))
     asks_for_truth(of)
     return ReportScorer(name, channel, of)
 
