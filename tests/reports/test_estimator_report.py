@@ -72,6 +72,10 @@ class TestPage:
         assert page.text.count("ε = 0.5, δ = 1e-06") == 2
         assert "With probability 1e-06 (delta) that may fail." in page.text
 
+    def test_an_interval_that_there_is_not_is_one_dash(self):
+        bare = _summary(values=np.array([[1.0, *[np.nan] * 5]] * 2))
+        assert "– to –" not in ReadPage(estimator_page(_report(summary=bare))).text
+
     def test_no_guarantee_is_loud(self):
         page = estimator_page(_report(guarantee=ask.Triangular(0.25).guarantee))
         assert "No privacy guarantee" in page

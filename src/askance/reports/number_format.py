@@ -6,6 +6,8 @@ _UNKNOWN_ERROR, _MOST_DECIMALS = 4, 9  # decimals where no error says how many; 
 _WIDEST = 1e9  # from here on with an exponent
 _SMALLEST_P = 1e-4  # below it a p-value says "surely", and how surely depends on the normal approximation
 
+MISSING = "–"  # in the place of a number that there is not
+
 
 def decimals_for(error: float) -> int:
     """How many decimals are worth showing beside a standard error: three digits of it, within reason."""
@@ -23,7 +25,7 @@ def number(value: float, decimals: int) -> str:
     ('−0.123', '–')
     """
     if math.isnan(value):
-        return "–"
+        return MISSING
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     # A fit that failed can have errors of any size: no table should be as wide as that.
@@ -47,7 +49,7 @@ def limit(value: float, decimals: int) -> str:
 def p_value(value: float) -> str:
     """Write a p-value."""
     if math.isnan(value):
-        return "–"
+        return MISSING
     return "<.0001" if value < _SMALLEST_P else f"{value:.4f}"
 
 

@@ -8,7 +8,7 @@ from importlib.resources import files
 from askance.channels.guarantee import Guarantee
 from askance.printing import safe_lines
 from askance.reports.html_table import html_table
-from askance.reports.number_format import number
+from askance.reports.number_format import MISSING, number
 from askance.reports.summary import Summary
 
 _IMAGE = '<svg role="img" aria-label="{}"'
@@ -100,7 +100,7 @@ def table(
 def summary_table(summary: Summary, naive: Summary | None = None) -> str:
     """Return estimates with errors and intervals; the naive estimates in a last column."""
     heads = [*summary.heads()[:-2], f"{summary.percent} interval"]
-    rows = [[*cells, f"{low} to {high}"] for *cells, low, high in summary.cells()]
+    rows = [[*cells, low if low == high == MISSING else f"{low} to {high}"] for *cells, low, high in summary.cells()]
     if naive is not None:
         heads.append("naive (wrong)")
         for row, digits, values in zip(rows, summary.decimals(), naive.values.tolist(), strict=True):

@@ -189,6 +189,7 @@ def test_factorise_and_its_plot():
     np.testing.assert_allclose(parts.even + parts.odd, Matsushita()(Z))
     np.testing.assert_allclose(factorise(EXACT["matsushita"], Z).odd, parts.odd, atol=1e-13)
     axes = plot_factorisation(hinge)
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["loss", "even part", "odd part"]
     lines = {line.get_label(): line for line in axes.get_lines()}
     z, total = lines["loss"].get_data()
     np.testing.assert_allclose(total, hinge(z), atol=1e-12)

@@ -13,7 +13,8 @@ from askance.reports.estimator_report import ReportFigure
 _MOST_WITH_INTERVALS = 90  # cells: of more, an interval in each is too small to read
 _DARK = 0.55  # of a share, from which text on it is white
 _LONGEST = 24  # letters of a name on an axis
-_MOST_DESCRIBED = 6
+_UPRIGHT = 8  # letters that fit below a cell, which is .85 inches wide or more
+_MOST_DESCRIBED = 6  # rows in the words for those who do not see the figure: a sentence, not the table
 
 
 def crosstab_figure(
@@ -66,7 +67,9 @@ def _draw_table(
         if with_intervals:
             text += f"\n{100 * low[r, k]:.0f} to {100 * high[r, k]:.0f}"
         axes.text(k, r, text, ha="center", va="center", fontsize=7.5, color="white" if share > _DARK else INK)
-    axes.set_xticks(range(len(columns)), [_short(name) for name in columns], rotation=30, ha="right", parse_math=False)
+    names = [_short(name) for name in columns]
+    turned = {"rotation": 30, "ha": "right"} if max(map(len, names)) > _UPRIGHT else {}
+    axes.set_xticks(range(len(columns)), names, parse_math=False, **turned)
     axes.set_yticks(range(len(rows)), [_short(name) for name in rows], parse_math=False)
     axes.tick_params(length=0)
     axes.spines[:].set_color(MIST)

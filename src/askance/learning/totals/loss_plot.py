@@ -17,7 +17,10 @@ _LOSS, _EVEN, _ODD, _GRID = INK, BLUE, VERMILION, MIST
 
 
 def plot_factorisation(
-    loss: Loss | Callable[[NDArray[np.float64]], NDArray[np.float64]], axes: "Axes | None" = None, reach: float = 3.0
+    loss: Loss | Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    axes: "Axes | None" = None,
+    reach: float = 3.0,
+    legend: bool = True,
 ) -> Any:
     """Draw a loss, its even part, which needs no label, and its odd part, through which the label enters.
 
@@ -28,6 +31,8 @@ def plot_factorisation(
         A new figure if not given.
     reach : float
         Margins are drawn from -reach to reach.
+    legend : bool
+        Whether it is said which line is which.
 
     Returns
     -------
@@ -48,4 +53,6 @@ def plot_factorisation(
     drawn.plot(z, parts.even, color=_EVEN, lw=1.8, ls=(0, (5, 2)), label="even part")
     drawn.plot(z, parts.odd, color=_ODD, lw=1.8, ls=(0, (1.5, 1.5)), label="odd part")
     drawn.set_xlabel("margin z")
+    if legend:
+        drawn.legend(frameon=False, loc="upper center")
     return drawn

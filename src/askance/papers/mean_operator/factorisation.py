@@ -131,7 +131,7 @@ def figure_1(rng: np.random.Generator, quick: bool) -> Result:
     ]
     figure, axes = panels(len(shown), 15.6, 3.3, sharex=True)
     for axis, (name, loss) in zip(axes, shown, strict=True):
-        plot_factorisation(loss, axis)
+        plot_factorisation(loss, axis, legend=False)
         axis.set_ylim(-3.2, 5.2)
         axis.set_title(name, fontsize=11)
     axes[0].legend(frameon=False, fontsize=9, loc="upper center")
