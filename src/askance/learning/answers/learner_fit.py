@@ -62,5 +62,5 @@ def learner_summary(model: Any, what: str, level: float) -> Summary:
     title = f"{what} by {learner_name(model.base_estimator_)} on hidden answers"
     rounds = ("rounds of expectation-maximisation", f"{model.n_iter_}")
     facts = (("reports", f"{model.n_reports_}"), *likelihood_fact(model), rounds)
-    told = design_lines(Summary(title, level=level, facts=facts), model.design_test_)
-    return Summary(title, level=level, notes=model.notes_, privacy=model.privacy_statement_, **told)
+    said_of_design = design_lines(Summary(title, level=level, facts=facts), model.design_test_)
+    return Summary(title, level=level, notes=model.notes_, privacy=model.privacy_statement_, **said_of_design)

@@ -23,8 +23,8 @@ def separated_parameters(task: SoftmaxTask, sample: RecordSource) -> tuple[str, 
     if problem.truths is not None:
         return ()
     columns = np.flatnonzero(~task.geometry.constant[int(problem.intercept) :])
-    look = task.engine.sample(sample, _LOOK) if sample.num_rows > 2 * _LOOK else sample
-    for source in (look, task.source) if look is not task.source else (look,):
+    some_rows = task.engine.sample(sample, _LOOK) if sample.num_rows > 2 * _LOOK else sample
+    for source in (some_rows, task.source) if some_rows is not task.source else (some_rows,):
         if not columns.size:
             return ()
         codes = len(problem.channel.matrix)

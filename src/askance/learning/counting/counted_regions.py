@@ -122,8 +122,8 @@ class Regions:
         for tag in range(self.tags):
             here = (self.tag == tag) & (self.count > 0)
             if here.any():
-                told = (region[here].tobytes(), self.count[here].tobytes(), self.asked[:, tag].tobytes())
-                by_tag.setdefault(told, []).append(tag)
+                counted = (region[here].tobytes(), self.count[here].tobytes(), self.asked[:, tag].tobytes())
+                by_tag.setdefault(counted, []).append(tag)
         return [alike for alike in by_tag.values() if len(alike) > 1]
 
     def tokens(self, corpus: Corpus) -> Places:

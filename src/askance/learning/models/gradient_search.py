@@ -106,6 +106,6 @@ def are_several(
 def _is_curved(here: Floats, information: Floats) -> bool:
     """Whether a place without slope is a maximum, and not the plain far away where all is certain."""
     values, vectors = np.linalg.eigh(information)
-    told = values > _FLATTEST * values.max(initial=0.0)
-    root = vectors[:, told] / np.sqrt(values[told])
+    informed = values > _FLATTEST * values.max(initial=0.0)
+    root = vectors[:, informed] / np.sqrt(values[informed])
     return bool(np.linalg.eigvalsh(root.T @ here @ root).min(initial=np.inf) > _FLATTEST)

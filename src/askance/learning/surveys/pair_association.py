@@ -34,9 +34,9 @@ class Patterns(NamedTuple):
     @classmethod
     def of(cls, log_likelihood: Floats, weights: Floats | None, sample: SurveySample | None = None) -> "Patterns":
         """Count rows that are alike."""
-        told = log_likelihood if sample is None else np.column_stack([log_likelihood, sample.unit])
-        rows, place = np.unique(told, axis=0, return_inverse=True)
-        heft = np.ones(len(told)) if weights is None else weights
+        patterns = log_likelihood if sample is None else np.column_stack([log_likelihood, sample.unit])
+        rows, place = np.unique(patterns, axis=0, return_inverse=True)
+        heft = np.ones(len(patterns)) if weights is None else weights
         place = place.ravel()
         sums, squares = (np.asarray(np.bincount(place, numbers), dtype=np.float64) for numbers in (heft, heft**2))
         if sample is None:

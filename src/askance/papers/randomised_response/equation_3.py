@@ -60,8 +60,8 @@ def equation_3(rng: np.random.Generator, quick: bool) -> Result:
         truth = rng.random(people) < SHARE
         reports = channel.simulate(np.where(truth, "yes", "no"), rng)
         by_channel = channel.likelihood(reports) * [1 - SHARE, SHARE]
-        told = by_channel[:, 1] / by_channel.sum(axis=1)
-        missed = float(np.mean((told > 0.5) != truth))
+        posterior = by_channel[:, 1] / by_channel.sum(axis=1)
+        missed = float(np.mean((posterior > 0.5) != truth))
         seen[times] = missed
         error = math.sqrt(wrong(times) * (1 - wrong(times)) / people)
         findings += [
@@ -73,7 +73,7 @@ def equation_3(rng: np.random.Generator, quick: bool) -> Result:
                 1e-9,
             ),
             Finding.confirmed(
-                f"M={times}: (3) by the channel's likelihood", 0.0, _apart(channel, told, reports), 1e-12
+                f"M={times}: (3) by the channel's likelihood", 0.0, _apart(channel, posterior, reports), 1e-12
             ),
         ]
     many = (200, 400)
