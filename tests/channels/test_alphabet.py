@@ -219,12 +219,12 @@ def test_all_missing_is_refused():
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        ("yes", r"shape \(\)"),
+        ("yes", r"the single value 'yes'; expected one answer a row"),
         (np.array([["no", "yes"]]), r"shape \(1, 2\).*one answer a row"),
         (np.zeros((2, 2, 2)), r"shape \(2, 2, 2\)"),
         (pd.DataFrame({"a": ["no"], "b": ["yes"]}), r"shape \(1, 2\)"),
         ([["no"], ["no", "yes"]], "one answer a row"),
-        (None, r"shape \(\)"),
+        (None, r"the single value None"),
     ],
     ids=["scalar", "two columns", "cube", "frame", "ragged", "None"],
 )

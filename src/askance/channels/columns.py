@@ -34,7 +34,7 @@ def as_column(values: Any, what: str) -> Column:
     if array.ndim == 2 and array.shape[1] == 1:
         return as_column(array[:, 0], what)
     if array.ndim != 1:
-        came = repr(array.item())[:80] if array.ndim == 0 else f"an array of shape {array.shape}"
+        came = f"the single value {array.item()!r:.80}" if array.ndim == 0 else f"an array of shape {array.shape}"
         raise InvalidInput(came, f"one {what} a row: shape (n,)")
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
