@@ -106,6 +106,23 @@ def test_candidate_sets_are_learned_from(channel):
     assert np.abs(distance).max() < 4.5  # both estimate the same: a rule of thumb with a margin
 
 
+def test_truths_that_are_together_in_every_set_are_refused():
+    # Superclasses as sets: a was told from b with z = 19, by chance. A few exact labels are enough.
+    rng, X, truth = people(600)
+    sets = np.array(["c", "a|b"])[(truth != "c").astype(int)]
+    channel = ask.CandidateSets(("a", "b", "c"))
+    for model in (ask.IndirectModel(ask.States(), channel), ask.IndirectClassifier(channel)):
+        with pytest.raises(ask.Unidentifiable, match="'a', 'b' lead to reports of the same law"):
+            model.fit(X, sets)
+        exact = np.where(rng.random(600) < 0.3, truth, sets)
+        assert model.fit(X, exact).score(X, truth, of="truth") > 0.6
+    # Classes that no set has are nobody's, and there is nothing to exchange.
+    wide = ask.CandidateSets(("a", "b", "c", "d", "e"))
+    with pytest.warns(ask.AskanceWarning):
+        model = ask.IndirectModel(ask.States(), wide).fit(X, truth)
+    assert model.predict_proba(X)[:, 3:].max() < 0.05
+
+
 def test_an_assumed_selection_of_sets_is_not_tested():
     _, X, truth = people(300)
     channel = ask.CandidateSets(("a", "b", "c"))

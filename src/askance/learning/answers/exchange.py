@@ -32,6 +32,8 @@ def refuse_exchangeable(likelihood: Floats, table: Floats | None, classes: Any) 
     groups = np.split(order, np.flatnonzero(~close) + 1)
     for group in groups:
         for one, other in combinations(sorted(group.tolist()), 2):
+            if not likelihood[:, one].any():  # truths of no report: neither is anybody's
+                continue
             if table is not None and not _symmetric(table, one, other):
                 continue
             names = listed((tuple(classes)[one], tuple(classes)[other]))

@@ -103,12 +103,18 @@ class SoftmaxTask:
 
     @property
     def possible(self) -> Floats:
-        """P(report | truth) of the reports that could have come: all of each design that was used."""
+        """P(report | truth) of the reports that could have come: all of each design that was used.
+
+        Where the law is assumed, those that came: that others can come is not known.
+        """
         matrix = self.problem.channel.matrix
         if not self.problem.listed:
             return matrix
-        used = [rows for _, _, rows in designs_of(self.problem.channel) if self.reports.weight[rows].any()]
-        return np.vstack([matrix[rows] for rows in used])
+        used = np.zeros(len(matrix), dtype=bool)
+        for _, design, rows in designs_of(self.problem.channel):
+            came = self.reports.weight[rows] > 0
+            used[rows] = came if getattr(design, "is_assumed", False) else came.any()
+        return matrix[used]
 
     def reported_along(self, directions: Floats) -> Floats:
         """Directions of the parameters that are fitted, as they are of those that are reported; flattened, columns."""
