@@ -53,6 +53,9 @@ def test_the_gradient_is_that_of_the_likelihood():
         at = model.start() + 0.1 * np.random.default_rng(0).normal(size=model.start().size)
         numeric = approx_fprime(at, lambda point, model=model: model.minus_log(point)[0], 1e-6)
         np.testing.assert_allclose(model.minus_log(at)[1], numeric, atol=2e-3, rtol=1e-4)
+        weights = model.at(model.start())
+        numeric = approx_fprime(at, lambda point, model=model, by=weights: model.minus_log(point, by)[0], 1e-6)
+        np.testing.assert_allclose(model.minus_log(at, weights)[1], numeric, atol=2e-3, rtol=1e-4)
 
 
 def test_the_table_is_near_the_truth_and_within_its_intervals(fitted):
@@ -78,6 +81,26 @@ def test_intervals_cover():
         shares = true / true.sum(axis=1, keepdims=True)
         covered.append(((low <= shares) & (shares <= high)).mean())
     assert np.mean(covered) > 0.82
+
+
+@pytest.mark.filterwarnings("ignore::askance.AskanceWarning")  # some of them beside this one
+def test_units_that_lean_whatever_their_rows_are_seen(fitted):
+    # All rows of a unit lean together by a logit of about one: intervals covered half, and nothing was said.
+    assert not any("Units lean" in note for note in fitted[0].notes_)
+    covered = []
+    for seed in range(3):
+        rng = np.random.default_rng([5, seed])
+        place = rng.normal(size=(100, 2)) @ rng.normal(0, 0.6, (2, 3)) + rng.normal(0, 0.2, (100, 3))
+        mixes = np.exp(place) / np.exp(place).sum(axis=1, keepdims=True)
+        scores = np.log(SHARES) + rng.normal(size=(100, 1, 1)) * np.array([1.2, -0.8, 0.3])
+        shares = np.exp(scores) / np.exp(scores).sum(axis=2, keepdims=True)
+        tables = rng.multinomial(rng.multinomial(600, mixes), shares)
+        model = ask.EcologicalInference(random_state=0).fit(tables.sum(axis=2), tables.sum(axis=1))
+        assert any("Units lean" in note for note in model.notes_)
+        low, high = model.interval()
+        true = tables.sum(axis=0) / tables.sum(axis=(0, 2))[:, None]
+        covered.append(((low <= true) & (true <= high)).mean())
+    assert np.mean(covered) > 0.8
 
 
 def test_margins_are_kept_in_all_tables(fitted):

@@ -73,7 +73,12 @@ def notes_on_rare(fit: TableFit, rows: Sequence[Label], columns: Sequence[Label]
 def notes_on_fit(fit: TableFit) -> tuple[str, ...]:
     """Return what the fit shows of its own assumptions."""
     notes = []
-    if fit.widened > 1:
+    if fit.leaning:
+        notes.append(
+            "Units lean one way or another, whatever their rows, by more than a normal law allows for: their "
+            f"means alone lead elsewhere. Shares may be off; the intervals were widened by {fit.widened:g}."
+        )
+    if fit.changed > 1:
         notes.append(
             "Aggregation bias: how people of a row choose changes with what their unit is made of (likelihood ratio "
             f"{fit.gain:.0f} for {fit.effective:.0f} numbers). The model allows for some of it, and the intervals were "

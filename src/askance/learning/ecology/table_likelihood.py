@@ -11,7 +11,7 @@ P_ur people of row r among n_u. Sizes enter as weights; nobody is written out pe
 counts is added to the covariance.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -165,15 +165,21 @@ class TableLikelihood:
         units = self.units
         return np.asarray(units.x * np.maximum(units.x * units.sizes[:, None] - 1, 0))
 
-    def minus_log(self, parameters: Floats) -> tuple[float, Floats]:
-        """Return minus the penalised log-likelihood, up to a constant, and its gradient."""
+    def minus_log(self, parameters: Floats, weights: AtPoint | None = None) -> tuple[float, Floats]:
+        """Return minus the penalised log-likelihood, up to a constant, and its gradient.
+
+        With precisions of another point as ``weights`` it is that of the means alone: what the covariance tells of the
+        shares is left out, and the gradient by the agreements is that of their prior.
+        """
         units, shape, here = self.units, self.shape, self.at(parameters)
+        if weights is not None:
+            here = replace(here, precision=weights.precision, log_determinant=weights.log_determinant)
         beta, precision = here.beta, here.precision
         off = units.c - (units.x[:, None, :] @ beta)[:, 0]
         pull = (precision @ off[:, :, None])[:, :, 0]
         value = -0.5 * (here.log_determinant + float((pull * off).sum()))
         # By the covariance: half of (pull pull' - precision).
-        by_covariance = 0.5 * (pull[:, :, None] * pull[:, None, :] - precision)
+        by_covariance = 0.5 * (weights is None) * (pull[:, :, None] * pull[:, None, :] - precision)
         diagonal = np.diagonal(by_covariance, axis1=1, axis2=2)[:, None, :]
         leaning = beta @ by_covariance
         by_beta = units.x[:, :, None] * pull[:, None, :] + here.a[:, :, None] * (diagonal - 2 * leaning)
