@@ -105,6 +105,9 @@ def test_equal_proportions_are_unidentifiable_and_the_direction_is_named():
     # Classes 0 and 1 always come in equal shares: only class 2 can be told from them.
     with pytest.raises(ask.Unidentifiable, match=r"along [+-]1 0 [+-]1 1, so"):
         read([[0.4, 0.4, 0.2], [0.1, 0.1, 0.8], [0.25, 0.25, 0.5]]).check_identifiable()
+    # Eight bags were told to be three, though none of any number has the class.
+    with pytest.raises(ask.Unidentifiable, match=r"no bag with any of 'owl'.*Leave out"):
+        read([[0.4, 0.6, 0], [0.1, 0.9, 0], [0.25, 0.75, 0]], classes=("cat", "dog", "owl")).check_identifiable()
     read(SHARES).check_identifiable()
 
 

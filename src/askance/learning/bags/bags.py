@@ -97,6 +97,13 @@ class Bags:
         _, values, axes = np.linalg.svd(weighted, full_matrices=True)
         if len(values) == len(self.classes) and values[-1] > _SAME * values[0]:
             return
+        absent = [name for name, most in zip(self.classes, self.proportions.max(axis=0), strict=True) if most <= _SAME]
+        if absent:
+            raise Unidentifiable(
+                f"no bag with any of {listed(absent)}",
+                "bags with some of every class: what was never seen cannot be learned",
+                "Leave out the columns of classes that no bag has.",
+            )
         missing = axes[-1] / np.abs(axes[-1]).max()
         terms = [f"{part:+.2g} {name}" for part, name in zip(missing, self.classes, strict=True) if abs(part) > _SAME]
         alike = "all bags have the same proportions" if len(self.classes) == 2 else "the bags' proportions do not vary"
