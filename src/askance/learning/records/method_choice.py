@@ -42,6 +42,7 @@ _MANY_ROWS = 10
 _WORTH_IT, _CLEARLY = 6.0, 20.0
 # Standard errors of a variance of reports above that of their noise, below which the truth may as well be constant.
 _TOLD = 3.0
+_CONSTANT = 1e-9  # variance of a state, in units of its range: all learned shares but one are zero
 _LEARNED = ("learned", "gaussian")  # priors whose variances come from the reports
 ROWS_FOR_EACH = 10  # parameter, below which a ridge is asked for: the usual rule of ten events for each
 
@@ -149,13 +150,16 @@ class FitUnderWay:
 
     @cached_property
     def untold(self) -> tuple[int, ...]:
-        """Numbers whose reports vary no more than their noise does, as far as can be told."""
+        """Columns whose reports vary no more than their noise does: numbers as far as can be told, states exactly."""
         if not isinstance(self.problem.prior, str) or self.problem.prior not in _LEARNED:
             return ()
         variance = self.data.posterior.reliability().variance
         hidden = [(j, law) for j, law in enumerate(self.data.features.laws) if not law.is_finite and law.hides]
         errors = {j: law.variance * np.sqrt((law.kurtosis - 1) / self.data.rows) for j, law in hidden}
-        return tuple(j for j, error in errors.items() if variance[j] < _TOLD * error)
+        numbers = [j for j, error in errors.items() if variance[j] < _TOLD * error]
+        finite = [(j, law) for j, law in enumerate(self.data.features.laws) if law.is_finite and law.hides]
+        states = [j for j, law in finite if variance[j] <= _CONSTANT * np.ptp(law.values.astype(float)) ** 2]
+        return tuple(sorted(numbers + states))
 
     def best(self, method: str) -> SpreadResult:
         """Fit by the method that was asked for, or by the best."""
