@@ -225,5 +225,7 @@ def test_responses_are_compared_exactly():
 
 
 def test_features_in_which_no_states_differ_are_refused():
+    with pytest.raises(ask.InvalidInput, match=r"features=4; expected an array.*said by the channel"):
+        ask.States(4)
     with pytest.raises(ask.InvalidInput, match="the same for all states"):
         ask.States([[1.0, 2.0], [1.0, 2.0], [1.0, 2.0]])

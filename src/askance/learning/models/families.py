@@ -67,6 +67,12 @@ class States:
                 raise InvalidInput(
                     f"features={features!r}", "an array, states x features, or a function of one row of x"
                 ) from None
+            if not table.ndim:
+                raise InvalidInput(
+                    f"features={features!r}",
+                    "an array, states x features",
+                    "How many states there are is said by the channel: ask.States() has one parameter for each.",
+                )
             if table.ndim != 2 or len(table) < 2 or not table.size or not np.isfinite(table).all():
                 raise InvalidInput(f"features of shape {table.shape}", "finite numbers, one row for each of the states")
             if not np.ptp(table, axis=0).any():
