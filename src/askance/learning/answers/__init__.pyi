@@ -4,6 +4,7 @@ from askance.learning.answers.kept_fit import fill_in_fit as fill_in_fit
 from askance.learning.answers.kept_fit import fit_table as fit_table
 from askance.learning.answers.kept_fit import keep_fit as keep_fit
 from askance.learning.answers.kept_fit import likelihood_fact as likelihood_fact
+from askance.learning.answers.kept_fit import why_penalised as why_penalised
 from askance.learning.answers.prevalence import Prevalence as Prevalence
 from askance.learning.answers.report_law import ReportLaw as ReportLaw
 from askance.learning.answers.softmax_fit import fit_softmax as fit_softmax

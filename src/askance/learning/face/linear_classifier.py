@@ -8,21 +8,20 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from askance.arrays import Floats, Integers
-from askance.errors import InvalidInput, NotAvailable
+from askance.errors import NotAvailable
 from askance.frames import library_of, refuse_other_rows, table_like
 from askance.learning.face.checked_features import checked_features
-from askance.learning.face.estimator import Estimator
 from askance.learning.face.ordinary_scorers import notice_ordinary_scorer
 from askance.learning.face.plain_sklearn import plain_classifier
 from askance.learning.face.sample_weights import checked_weights
 from askance.learning.face.softmax_law import SoftmaxLaw, checked_groups, probability_frame, without_group
+from askance.learning.face.wald_results import WaldResults
 from askance.reports.estimator_report import ReportFigure
-from askance.reports.hypothesis_test import HypothesisTest
 from askance.reports.summary import Summary, standard_errors
 from askance.solvers.softmax import posterior
 
 
-class LinearClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
+class LinearClassifier(ClassifierMixin, WaldResults):  # type: ignore[misc]
     """A classifier with ``coef_`` and ``intercept_``, or with a learner of somebody else's in their place.
 
     Two classes have one row of coefficients, the log-odds of the second; more have a row for each. A fit by a learner
@@ -143,38 +142,26 @@ class LinearClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         title = f"Average marginal effects on {of}"
         return Summary(title, tuple(names), values, level, facts, self.notes_, self.privacy_statement_)
 
-    def wald_test(self, *terms: str) -> HypothesisTest:
-        """Test whether everything about some terms is zero.
+    def _wald_covariance(self) -> Floats:
+        check_is_fitted(self, "classes_")
+        self._need_log_odds()
+        return super()._wald_covariance()
 
-        Parameters
-        ----------
-        *terms : str
-            Names of features, of parameters, or of terms of the formula, such as ``"C(school)"``.
-        """
-        if not terms:
-            raise InvalidInput("no terms", "names of features, such as wald_test('age')")
-        return self._softmax_law().wald_test(terms)
+    def _about(self, place: int, name: str) -> str:
+        return name.split(": ", 1)[-1] if len(self.classes_) > 2 else name
 
     def _softmax_law(self) -> SoftmaxLaw:
         """The fitted softmax model with its errors; refused where there is none, or none that may be used so."""
-        check_is_fitted(self, "classes_")
-        self._need_log_odds()
-        why = self._why_no_wald()
-        if why or self.covariance_ is None:
-            raise NotAvailable(f"this of a fit without Wald errors ({why or self._why_no_errors()})", "summary()")
-        rows = len(self.classes_) - 1
+        covariance, rows = self._wald_covariance(), len(self.classes_) - 1
         theta = np.reshape(self.parameters_, (rows, -1))
         intercept = theta.shape[1] > self.coef_.shape[1]
         degrees = [each for each in getattr(self, "degrees_", ()) if np.isfinite(each)]
-        return SoftmaxLaw(self.parameter_names_, theta, self.covariance_, intercept, min(degrees, default=np.inf))
+        names = [self._about(place, name) for place, name in enumerate(self.parameter_names_[: theta.shape[1]])]
+        return SoftmaxLaw(names[int(intercept) :], theta, covariance, intercept, min(degrees, default=np.inf))
 
     def _need_log_odds(self) -> None:
         """Refuse a model whose scores are no log-odds."""
         self._need_coefficients("odds ratios, effects and tests", "predict_proba")
-
-    def _why_no_wald(self) -> str:
-        """Why errors of parameters say nothing about functions of them; empty where they do."""
-        return ""
 
     def scored_probabilities(self, X: Any) -> Floats:
         """Return the probabilities of classes that a scorer compares with reports; see :func:`askance.scorer`."""
@@ -198,10 +185,6 @@ class LinearClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
     def _learner_probabilities(self, X: Any) -> Floats:
         """Probabilities by the learner that stands in for a linear model."""
         raise NotImplementedError
-
-    def _why_no_errors(self) -> str:
-        """Why covariance_ is None."""
-        return "this fit has none"
 
     # -- shared ------------------------------------------------------------------------------------------
 

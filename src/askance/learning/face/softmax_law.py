@@ -1,4 +1,4 @@
-"""What a softmax regression says in the words that people use: probabilities, effects and tests of its terms.
+"""What a softmax regression says in the words that people use: probabilities and effects.
 
 Errors are those of the parameters, by the delta method; the rows that are asked about are taken as they are.
 """
@@ -12,9 +12,8 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from askance.arrays import Floats
 from askance.channels.alphabet import listed
-from askance.errors import InvalidInput, NotAvailable
+from askance.errors import InvalidInput
 from askance.frames import column_names, some_columns
-from askance.reports.hypothesis_test import HypothesisTest
 from askance.solvers.softmax import posterior
 
 
@@ -24,9 +23,10 @@ class SoftmaxLaw:
 
     Parameters
     ----------
-    names : tuple of str
-        Of the parameters: intercept first if there is one, then features; class by class from the second on.
+    features : sequence of str
+        Their names.
     theta : array, (K - 1) x columns
+        Intercept first if there is one, then features; class by class from the second on.
     covariance : array, of the raveled theta
         NaN where there is no error.
     intercept : bool
@@ -34,21 +34,11 @@ class SoftmaxLaw:
         Degrees of freedom of the errors; infinite without clusters.
     """
 
-    names: tuple[str, ...]
+    features: Sequence[str]
     theta: Floats
     covariance: Floats
     intercept: bool
     degrees: float = np.inf
-
-    @property
-    def columns(self) -> list[str]:
-        """What each parameter is about, whatever its class."""
-        return [name.split(": ", 1)[-1] if len(self.theta) > 1 else name for name in self.names]
-
-    @property
-    def features(self) -> list[str]:
-        """The names of the features."""
-        return self.columns[int(self.intercept) : self.theta.shape[1]]
 
     def probabilities(self, X: Floats) -> tuple[Floats, Floats]:
         """Return the probability of each class for each row, n x K, and their standard errors."""
@@ -103,25 +93,6 @@ class SoftmaxLaw:
         reach = self._reach(level) * errors
         return np.column_stack([estimates, errors, z, 2 * tail, estimates - reach, estimates + reach])
 
-    def wald_test(self, terms: Sequence[str]) -> HypothesisTest:
-        """Test whether all parameters of some terms are zero."""
-        from scipy.stats import chi2, f
-
-        places = sorted({place for term in terms for place in self._places(term)})
-        parameters = self.theta.ravel()[places]
-        covariance = self.covariance[np.ix_(places, places)]
-        unknown = [self.names[place] for place, error in zip(places, np.diag(covariance), strict=True) if not error > 0]
-        if unknown:
-            raise NotAvailable(f"a test of {', '.join(unknown)}, which has no standard error", "terms that have one")
-        statistic = float(parameters @ np.linalg.solve(covariance, parameters))
-        many = len(places)
-        if np.isinf(self.degrees):
-            p_value = float(chi2.sf(statistic, many))
-        else:
-            statistic, p_value = statistic / many, float(f.sf(statistic / many, many, self.degrees))
-        hypothesis = f"{', '.join(self.names[place] for place in places)} = 0"
-        return HypothesisTest("Wald", hypothesis, statistic, many, p_value, self.degrees)
-
     # -- parts -----------------------------------------------------------------------------------------------
 
     def _rows(self, X: Floats) -> Floats:
@@ -175,18 +146,6 @@ class SoftmaxLaw:
         left_out = np.isnan(np.diag(self.covariance)) & (self.theta.ravel() == 0)
         known: Floats = np.where(left_out[:, None] | left_out[None, :], 0.0, self.covariance)
         return known
-
-    def _places(self, term: str) -> list[int]:
-        """The parameters of a term: one by its name, or all columns of a term of a formula, of every class."""
-        columns = self.columns
-        found = [
-            place
-            for place, (name, column) in enumerate(zip(self.names, columns, strict=True))
-            if term in (name, column) or column.startswith(f"{term}[")
-        ]
-        if not found:
-            raise InvalidInput(f"the term {term!r}", f"one of {listed(tuple(dict.fromkeys([*columns, *self.names])))}")
-        return found
 
 
 def _own(free: Floats) -> Any:

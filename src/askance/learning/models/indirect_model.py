@@ -17,7 +17,7 @@ from askance.engines.local.engine import LocalEngine
 from askance.engines.sources import ArraySource, RecordSource
 from askance.errors import AskanceWarning, InvalidInput, NotAvailable
 from askance.frames import refuse_other_rows
-from askance.learning.answers.kept_fit import fill_in_fit, fit_table, keep_fit
+from askance.learning.answers.kept_fit import fill_in_fit, fit_table, keep_fit, why_penalised
 from askance.learning.answers.softmax_fit import fit_softmax
 from askance.learning.answers.softmax_problem import SoftmaxProblem
 from askance.learning.face.checked_features import checked_features
@@ -27,6 +27,7 @@ from askance.learning.face.release_regression import RegressionTerms, ReleaseReg
 from askance.learning.face.requested_ridge import checked_ridge
 from askance.learning.face.sample_weights import checked_weights
 from askance.learning.face.scoring import Of, accuracy_from_reports, asks_for_truth, refuse_score_of_reports
+from askance.learning.face.wald_results import WaldResults
 from askance.learning.models.chain_fit import FittedChain, fit_chain, fit_released_chain
 from askance.learning.models.chain_loops import likeliest
 from askance.learning.models.chain_problem import ChainProblem, Method
@@ -45,7 +46,7 @@ _MOST_ROWS = 200  # parameters that a summary lists
 _SINGLE = 20_000  # parameters beyond which single precision is kept: as text they would fill megabytes
 
 
-class IndirectModel(ReleaseRegression):
+class IndirectModel(WaldResults, ReleaseRegression):
     """An exponential family p(y | x) ∝ exp(theta . phi(x, y)) from reports instead of truths.
 
     Parameters
@@ -361,6 +362,24 @@ class IndirectModel(ReleaseRegression):
         if self.covariance_ is None or len(self.parameters_) > _MOST_ROWS:
             return Summary(title, level=level, facts=facts, notes=self.notes_, privacy=self.privacy_statement_)
         return self._wald_summary(title, level, facts)
+
+    def _about(self, place: int, name: str) -> str:
+        family = self._family()
+        # What a term is about stands behind its tag, its feature of the truth, or its class where there are several.
+        behind = (
+            family.table is not None or (family.function is None and len(self.classes_) > 2)
+            if isinstance(family, States)
+            else isinstance(family, Chain)
+        )
+        return name.split(": ", 1)[-1] if behind else name
+
+    def _why_no_wald(self) -> str:
+        if hasattr(self, "penalty_"):
+            return why_penalised(self)
+        return "a ridge moves it from the maximum" if self.ridge_ else ""
+
+    def _why_no_errors(self) -> str:
+        return f"there are {len(self.parameters_):,} parameters"
 
     def fill_in(self) -> None:
         """Give a model that an earlier version saved what that version did not keep."""

@@ -22,6 +22,7 @@ from askance.learning.face.release_regression import RegressionTerms, ReleaseReg
 from askance.learning.face.requested_ridge import checked_ridge
 from askance.learning.face.sample_weights import checked_weights
 from askance.learning.face.scoring import Of, asks_for_truth, refuse_score_of_reports
+from askance.learning.face.wald_results import WaldResults
 from askance.learning.numbers.folds import with_fold
 from askance.learning.numbers.line_fit import fit_line
 from askance.learning.numbers.line_notes import fit_notes, notes_on_bounds, notes_on_reports
@@ -41,7 +42,7 @@ from askance.statistics.base import Records
 HELD_OUT = "R squared on the truth, by reports held out"
 
 
-class IndirectRegressor(RegressorMixin, ReleaseRegression):  # type: ignore[misc]
+class IndirectRegressor(RegressorMixin, WaldResults, ReleaseRegression):  # type: ignore[misc]
     """Linear regression from privatised rows, or from a privatised outcome and public features.
 
     Parameters
@@ -364,6 +365,9 @@ class IndirectRegressor(RegressorMixin, ReleaseRegression):  # type: ignore[misc
             self.notes_,
             self.privacy_statement_,
         )
+
+    def _why_no_wald(self) -> str:
+        return "a ridge shrank the coefficients, and their errors do not know by how much" if self.ridge_ else ""
 
     def figures(self) -> tuple[ReportFigure, ...]:
         """Return the figure of coefficients with their intervals."""

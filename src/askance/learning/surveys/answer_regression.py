@@ -11,13 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from askance.arrays import Floats, Integers
 from askance.engines.base import Engine
-from askance.errors import AskanceWarning, InvalidInput
+from askance.errors import AskanceWarning, InvalidInput, NotAvailable
 from askance.frames import refuse_other_rows
 from askance.learning.face.classes import class_array
 from askance.learning.face.engine_choice import refuse_engine
 from askance.learning.face.figures import intervals_figure
 from askance.learning.face.formula import Formula
 from askance.learning.face.sample_weights import checked_weights
+from askance.learning.face.wald_results import WaldResults
 from askance.learning.surveys.answer_likelihood import AnswerRows, GroupedAnswers
 from askance.learning.surveys.answer_terms import GROUP_SPREAD, base_rates, group_codes, log_f_penalty, presented
 from askance.learning.surveys.covariates import Covariates
@@ -28,6 +29,7 @@ from askance.learning.surveys.survey_fit import SurveyFit, effective_weights, fe
 from askance.learning.surveys.survey_release import SurveyTable
 from askance.learning.surveys.survey_sample import SurveySample
 from askance.reports.estimator_report import ReportFigure
+from askance.reports.hypothesis_test import HypothesisTest
 from askance.reports.summary import Summary
 from askance.solvers.damped_newton import climb
 from askance.solvers.newton import Local
@@ -43,7 +45,7 @@ _FAR: dict[Link, float] = {"logit": 12.0, "probit": 4.4, "cloglog": 12.0}
 _FAR_ROOT = 3.3  # the 99.9% quantile: no interval asks for more
 
 
-class AnswerRegression(SurveyEstimator):
+class AnswerRegression(SurveyEstimator, WaldResults):
     """Regression of a hidden answer: yes or no by any of three links, ordered classes, random intercepts by group.
 
     P(answer above k | x) = F(x'b + u_g - c_k), where u_g is normal with a standard deviation that is estimated, and 0
@@ -321,6 +323,12 @@ class AnswerRegression(SurveyEstimator):
     def predict(self, X: Any) -> Any:
         """Return the most likely class for rows of covariates."""
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def wald_test(self, *terms: str) -> HypothesisTest:
+        """Test whether everything about some terms is zero; whether groups differ is told by ``group_p_value_``."""
+        if GROUP_SPREAD in terms:
+            raise NotAvailable("a Wald test of what lies on its border if groups are alike", "group_p_value_")
+        return super().wald_test(*terms)
 
     def summary(self, level: float = 0.95) -> Summary:
         """Return coefficients, cuts and the spread of groups as a table."""

@@ -16,6 +16,7 @@ from askance.learning.face.engine_choice import refuse_engine
 from askance.learning.face.figures import intervals_figure
 from askance.learning.face.formula import Formula
 from askance.learning.face.sample_weights import checked_weights
+from askance.learning.face.wald_results import WaldResults
 from askance.learning.surveys.corrected_score import CorrectedFit, CorrectedScore, corrected_fit, disagreement
 from askance.learning.surveys.covariates import Covariates
 from askance.learning.surveys.hidden_answers import (
@@ -51,7 +52,7 @@ _UNITS = {
 }
 
 
-class HiddenPredictor(SurveyEstimator):
+class HiddenPredictor(SurveyEstimator, WaldResults):
     """Regression of an outcome that is seen on answers that are hidden, beside covariates.
 
     The likelihood of outcome and report is summed over the possible answers,
@@ -328,6 +329,10 @@ class HiddenPredictor(SurveyEstimator):
         facts = (("people", f"{self.n_reports_}"), ("family", self.family_), ("method", how), *shares)
         title = f"{self.family_.capitalize()} regression on the hidden {', '.join(self.answers_)}"
         return self._parameter_table(title, level, facts, range(self.shown_))
+
+    def _about(self, place: int, name: str) -> str:
+        # All classes of a hidden answer are one term of the formula.
+        return name.split(")=")[0] + ")" if place < self.shown_ and name.startswith("hidden(") else name
 
     def figures(self) -> tuple[ReportFigure, ...]:
         """Return the figure of the coefficients with their intervals."""

@@ -20,6 +20,7 @@ from askance.learning.face.engine_choice import refuse_engine
 from askance.learning.face.figures import intervals_figure, shares_figure
 from askance.learning.face.formula import Formula
 from askance.learning.face.interval_table import with_intervals
+from askance.learning.face.wald_results import WaldResults
 from askance.learning.surveys.covariates import Covariates
 from askance.learning.surveys.list_counts import ListCounts
 from askance.learning.surveys.list_design_test import design_test
@@ -43,7 +44,7 @@ _SUSPICIOUS = 0.05  # p-values below are said in a note
 _NO_CHANNEL = Guarantee(math.inf, protects="the sensitive answer of who counts no item or all of them")
 
 
-class ListExperiment(SurveyEstimator):
+class ListExperiment(SurveyEstimator, WaldResults):
     """How many, and who, say yes to a sensitive item in a list of which people only count what is true.
 
     Half of the people count a list of harmless items, the other half the same list with the sensitive item added.
@@ -386,6 +387,11 @@ class ListExperiment(SurveyEstimator):
         values = with_intervals(wald, ["wald"] * len(wald.names), (), self.degrees_).values
         facts = (*facts, *self._sample_facts(range(len(wald.names))))
         return Summary(title, wald.names, values, level, facts, self.notes_, self.privacy_statement_)
+
+    def _why_no_wald(self) -> str:
+        if self.method_ == "difference" and len(self.parameters_) > 1:
+            return "several estimates of shares of the same people, whose errors are not known together"
+        return super()._why_no_wald()
 
     def figures(self) -> tuple[ReportFigure, ...]:
         """Return the figure of shares, or of coefficients, with their intervals."""

@@ -112,6 +112,10 @@ class SurveyEstimator(Estimator):
         if not hasattr(self, "degrees_"):
             self.degrees_ = ()
 
+    def _why_no_wald(self) -> str:
+        """Why errors of parameters say nothing about functions of them; empty where they do."""
+        return "the log-F penalty moves it from the maximum" if getattr(self, "penalised_", False) else ""
+
     def _sample_facts(self, rows: Sequence[int]) -> tuple[tuple[str, str], ...]:
         """What a table says about the sample, of some parameters."""
         names = [self.parameter_names_[row] for row in rows]
