@@ -80,7 +80,7 @@ def test_slopes_are_derivatives():
     def law(at):
         return SoftmaxLaw("ab", at.reshape(2, 3), np.eye(6), True)
 
-    for what in ("shares", "effects"):
+    for what in ("mean", "effects"):
 
         def value(at, what=what):
             return np.ravel(getattr(law(at), what)(X, weight)[0])
@@ -89,8 +89,8 @@ def test_slopes_are_derivatives():
         slopes = np.stack([(value(theta.ravel() + h) - value(theta.ravel() - h)) / 2e-6 for h in steps], axis=1)
         errors = np.ravel(getattr(law(theta.ravel()), what)(X, weight)[1])  # of the identity: the length of the slope
         np.testing.assert_allclose(errors, np.linalg.norm(slopes, axis=1), rtol=1e-6)
-    chance, errors = law(theta.ravel()).probabilities(X)
-    each = [law(theta.ravel()).shares(X[[i]], np.ones(1)) for i in range(20)]
+    chance, errors = law(theta.ravel()).each(X)
+    each = [law(theta.ravel()).mean(X[[i]], np.ones(1)) for i in range(20)]
     np.testing.assert_allclose(chance, [share for share, _ in each])
     np.testing.assert_allclose(errors, [error for _, error in each])
 

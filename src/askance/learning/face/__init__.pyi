@@ -5,6 +5,7 @@ from askance.learning.face.classes import class_array as class_array
 from askance.learning.face.classes import class_codes as class_codes
 from askance.learning.face.cluster_covariance import ClusterSpread as ClusterSpread
 from askance.learning.face.cluster_covariance import stratum_meat as stratum_meat
+from askance.learning.face.delta_law import DeltaLaw as DeltaLaw
 from askance.learning.face.engine_choice import refuse_engine as refuse_engine
 from askance.learning.face.estimator import Estimator as Estimator
 from askance.learning.face.estimator import without_errors as without_errors
@@ -35,6 +36,7 @@ from askance.learning.face.linear_classifier import LinearClassifier as LinearCl
 from askance.learning.face.linear_parameters import feature_names as feature_names
 from askance.learning.face.linear_parameters import parameter_names as parameter_names
 from askance.learning.face.plain_sklearn import plain_classifier as plain_classifier
+from askance.learning.face.predicted_intervals import PredictedIntervals as PredictedIntervals
 from askance.learning.face.random_state import random_generator as random_generator
 from askance.learning.face.random_state import random_seed as random_seed
 from askance.learning.face.release_records import DecodedPartition as DecodedPartition
@@ -66,4 +68,5 @@ from askance.learning.face.scoring import accuracy_from_reports as accuracy_from
 from askance.learning.face.scoring import accuracy_on_truth as accuracy_on_truth
 from askance.learning.face.scoring import asks_for_truth as asks_for_truth
 from askance.learning.face.scoring import refuse_score_of_reports as refuse_score_of_reports
+from askance.learning.face.softmax_law import SoftmaxLaw as SoftmaxLaw
 from askance.learning.face.wald_results import WaldResults as WaldResults

@@ -9,19 +9,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from askance.arrays import Floats, Integers
 from askance.errors import NotAvailable
-from askance.frames import library_of, refuse_other_rows, table_like
+from askance.frames import refuse_other_rows
 from askance.learning.face.checked_features import checked_features
 from askance.learning.face.ordinary_scorers import notice_ordinary_scorer
 from askance.learning.face.plain_sklearn import plain_classifier
+from askance.learning.face.predicted_intervals import PredictedIntervals
 from askance.learning.face.sample_weights import checked_weights
-from askance.learning.face.softmax_law import SoftmaxLaw, checked_groups, probability_frame, without_group
-from askance.learning.face.wald_results import WaldResults
+from askance.learning.face.softmax_law import SoftmaxLaw
 from askance.reports.estimator_report import ReportFigure
 from askance.reports.summary import Summary, standard_errors
 from askance.solvers.softmax import posterior
 
 
-class LinearClassifier(ClassifierMixin, WaldResults):  # type: ignore[misc]
+class LinearClassifier(ClassifierMixin, PredictedIntervals):  # type: ignore[misc]
     """A classifier with ``coef_`` and ``intercept_``, or with a learner of somebody else's in their place.
 
     Two classes have one row of coefficients, the log-odds of the second; more have a row for each. A fit by a learner
@@ -89,40 +89,6 @@ class LinearClassifier(ClassifierMixin, WaldResults):  # type: ignore[misc]
         found.columns = ["odds_ratio", "lower", "upper"]
         return found.assign(p_value=table.loc[steps, "p_value"])
 
-    def predict_interval(self, X: Any, level: float = 0.95, *, by: Any = None, sample_weight: Any = None) -> Any:
-        """Return probabilities of the truth with standard errors and intervals, as a data frame.
-
-        The errors are those of the parameters: where a probability is, not where a single answer falls.
-
-        Parameters
-        ----------
-        X : n x d
-        level : float
-        by : name of a column of X, or n names, optional
-            Means over groups of rows in place of every row: the prevalence among such people.
-        sample_weight : n, optional
-            How much each row counts in the mean of its group.
-
-        Returns
-        -------
-        data frame
-            Of the second of two classes, with a row for each row or group; of more, with a row for each class too.
-            pandas' unless X is a table of polars or Arrow: then it is one of these.
-        """
-        refuse_other_rows(X=X, by=by, sample_weight=sample_weight)
-        law, labels = self._softmax_law(), self.classes_.tolist()
-        rows = self._rows(without_group(X, by, getattr(self, "feature_names_in_", None)))
-        weight = checked_weights(sample_weight, rows)
-        weight = np.ones(len(rows)) if weight is None else weight
-        if by is None:
-            names = X.index if library_of(X) == "pandas" else range(len(rows))
-            return table_like(X, probability_frame(names, labels, *law.probabilities(rows), law, level))
-        groups = checked_groups(X, by, weight)
-        found = [law.shares(rows[places], weight[places]) for _, places in groups]
-        shares, errors = (np.reshape([pair[part] for pair in found], (len(groups), len(labels))) for part in (0, 1))
-        found = probability_frame([name for name, _ in groups], labels, shares, errors, law, level)
-        return table_like(X, found, rows=by if isinstance(by, str) else "group")
-
     def marginal_effects(self, X: Any, level: float = 0.95, *, sample_weight: Any = None) -> Summary:
         """Return how much the probability of a class changes with each feature, on average over rows.
 
@@ -130,7 +96,7 @@ class LinearClassifier(ClassifierMixin, WaldResults):  # type: ignore[misc]
         stands in several columns, such as ``age`` and ``age ** 2``, is not moved as a whole.
         """
         refuse_other_rows(X=X, sample_weight=sample_weight)
-        law, labels = self._softmax_law(), self.classes_.tolist()
+        law, labels = self._prediction_law(), self.classes_.tolist()
         rows = self._rows(X)
         weight = checked_weights(sample_weight, rows)
         effects, errors = law.effects(rows, np.ones(len(rows)) if weight is None else weight)
@@ -150,14 +116,13 @@ class LinearClassifier(ClassifierMixin, WaldResults):  # type: ignore[misc]
     def _about(self, place: int, name: str) -> str:
         return name.split(": ", 1)[-1] if len(self.classes_) > 2 else name
 
-    def _softmax_law(self) -> SoftmaxLaw:
+    def _prediction_law(self) -> SoftmaxLaw:
         """The fitted softmax model with its errors; refused where there is none, or none that may be used so."""
         covariance, rows = self._wald_covariance(), len(self.classes_) - 1
         theta = np.reshape(self.parameters_, (rows, -1))
         intercept = theta.shape[1] > self.coef_.shape[1]
-        degrees = [each for each in getattr(self, "degrees_", ()) if np.isfinite(each)]
         names = [self._about(place, name) for place, name in enumerate(self.parameter_names_[: theta.shape[1]])]
-        return SoftmaxLaw(names[int(intercept) :], theta, covariance, intercept, min(degrees, default=np.inf))
+        return SoftmaxLaw(names[int(intercept) :], theta, covariance, intercept, self._least_degrees())
 
     def _need_log_odds(self) -> None:
         """Refuse a model whose scores are no log-odds."""

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr, ndtri, stdtr, stdtrit
+from scipy.special import ndtr, stdtr
 
 from askance.arrays import Floats
-from askance.channels.alphabet import listed
-from askance.errors import InvalidInput
-from askance.frames import column_names, some_columns
+from askance.learning.face.delta_law import reach, share_limits
 from askance.solvers.softmax import posterior
 
 
@@ -40,7 +38,7 @@ class SoftmaxLaw:
     intercept: bool
     degrees: float = np.inf
 
-    def probabilities(self, X: Floats) -> tuple[Floats, Floats]:
+    def each(self, X: Floats) -> tuple[Floats, Floats]:
         """Return the probability of each class for each row, n x K, and their standard errors."""
         rows = self._rows(X)
         chance = posterior(rows @ self.theta.T).probabilities
@@ -55,7 +53,7 @@ class SoftmaxLaw:
         variance = np.einsum("nkj,jln,nkl->nk", slopes, logits, slopes, optimize=True)
         return chance, np.sqrt(np.maximum(variance, 0.0))
 
-    def shares(self, X: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    def mean(self, X: Floats, weight: Floats) -> tuple[Floats, Floats]:
         """Return the weighted mean of the probabilities of all classes (K), and their standard errors."""
         shares, slopes = self._mean_probabilities(self._rows(X), weight / weight.sum())
         return shares, self._errors(slopes)
@@ -78,31 +76,22 @@ class SoftmaxLaw:
             np.column_stack([self._errors(slopes) for _, slopes in found]),
         )
 
-    def probability_limits(self, share: Floats, error: Floats, level: float) -> tuple[Floats, Floats]:
-        """Return the ends of intervals of probabilities, made on the scale of log-odds: they stay between 0 and 1."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            logit, reach = np.log(share) - np.log1p(-share), self._reach(level) * error / (share * (1 - share))
-            ends = [1 / (1 + np.exp(-(logit + side * reach))) for side in (-1, 1)]
-        return np.asarray(ends[0]), np.asarray(ends[1])
+    def limits(self, share: Floats, error: Floats, level: float) -> tuple[Floats, Floats]:
+        """Return the ends of intervals of probabilities: they stay between 0 and 1."""
+        return share_limits(share, error, reach(level, self.degrees))
 
     def table(self, estimates: Floats, errors: Floats, level: float) -> Floats:
         """Return estimates, errors, z, p and the ends of intervals, a column each."""
         with np.errstate(divide="ignore", invalid="ignore"):
             z = estimates / errors
         tail = ndtr(-np.abs(z)) if np.isinf(self.degrees) else stdtr(self.degrees, -np.abs(z))
-        reach = self._reach(level) * errors
-        return np.column_stack([estimates, errors, z, 2 * tail, estimates - reach, estimates + reach])
+        far = reach(level, self.degrees) * errors
+        return np.column_stack([estimates, errors, z, 2 * tail, estimates - far, estimates + far])
 
     # -- parts -----------------------------------------------------------------------------------------------
 
     def _rows(self, X: Floats) -> Floats:
         return np.column_stack([np.ones(len(X)), X]) if self.intercept else X
-
-    def _reach(self, level: float) -> float:
-        if not 0 < level < 1:
-            raise InvalidInput(f"level={level!r}", "a confidence level between 0 and 1, such as 0.95")
-        middle = 0.5 + level / 2
-        return float(ndtri(middle) if np.isinf(self.degrees) else stdtrit(self.degrees, middle))
 
     def _mean_probabilities(self, rows: Floats, share: Floats) -> tuple[Floats, Floats]:
         """Means (K) and their slopes in the raveled theta, K x parameters."""
@@ -155,44 +144,3 @@ def _own(free: Floats) -> Any:
 
 def _is_indicator(column: Floats) -> bool:
     return bool(np.isin(column, (0.0, 1.0)).all()) and bool(column.any()) and not bool(column.all())
-
-
-def checked_groups(X: Any, by: Any, weight: Floats) -> list[tuple[Any, Any]]:
-    """Return the groups of rows, in the order of their names: each name and its places."""
-    values = np.asarray(X[by] if isinstance(by, str) else by)
-    if values.ndim != 1 or len(values) != len(weight):
-        raise InvalidInput(f"by of shape {values.shape}", f"one group for each of {len(weight)} rows")
-    names, codes = np.unique(values, return_inverse=True)
-    groups = [(name, np.flatnonzero(codes == place)) for place, name in enumerate(names.tolist())]
-    empty = [name for name, places in groups if not weight[places].sum() > 0]
-    if empty:
-        raise InvalidInput(f"groups whose weights are all zero: {listed(tuple(empty))}", "a weight in every group")
-    return groups
-
-
-def without_group(X: Any, by: Any, features: Any) -> Any:
-    """Return the features without a column that only names groups."""
-    if not isinstance(by, str):
-        return X
-    names = column_names(X)
-    if names is None:
-        raise InvalidInput(f"by={by!r} and rows without names of columns", "a data frame, or by=an array of groups")
-    if by not in names:
-        raise InvalidInput(f"by={by!r}", f"a column of X: {listed(tuple(map(str, names)))}")
-    is_feature = features is None or by in list(features)
-    return X if is_feature else some_columns(X, [name for name in names if name != by])
-
-
-def probability_frame(
-    names: Sequence[Any], labels: Sequence[Any], shares: Floats, errors: Floats, law: SoftmaxLaw, level: float
-) -> Any:
-    """Return probabilities with errors and intervals as a data frame: of the second of two classes, or of all."""
-    import pandas as pd
-
-    if len(labels) == 2:
-        shares, errors, index = shares[:, 1], errors[:, 1], pd.Index(names)
-    else:
-        shares, errors = shares.ravel(), errors.ravel()
-        index = pd.MultiIndex.from_product([names, labels], names=[None, "class"])
-    lower, upper = law.probability_limits(shares, errors, level)
-    return pd.DataFrame({"estimate": shares, "std_error": errors, "lower": lower, "upper": upper}, index)

@@ -22,12 +22,13 @@ from askance.learning.answers.softmax_fit import fit_softmax
 from askance.learning.answers.softmax_problem import SoftmaxProblem
 from askance.learning.face.checked_features import checked_features
 from askance.learning.face.classes import class_array
+from askance.learning.face.predicted_intervals import PredictedIntervals
 from askance.learning.face.release_records import records_of, refuse_other_channel
 from askance.learning.face.release_regression import RegressionTerms, ReleaseRegression
 from askance.learning.face.requested_ridge import checked_ridge
 from askance.learning.face.sample_weights import checked_weights
 from askance.learning.face.scoring import Of, accuracy_from_reports, asks_for_truth, refuse_score_of_reports
-from askance.learning.face.wald_results import WaldResults
+from askance.learning.face.softmax_law import SoftmaxLaw
 from askance.learning.models.chain_fit import FittedChain, fit_chain, fit_released_chain
 from askance.learning.models.chain_loops import likeliest
 from askance.learning.models.chain_problem import ChainProblem, Method
@@ -36,7 +37,7 @@ from askance.learning.models.families import Chain, Family, States
 from askance.learning.models.fitted import Fitted
 from askance.learning.models.model_facts import chain_facts, own_facts
 from askance.learning.models.own_fit import fit_own, own_probabilities
-from askance.learning.models.state_fit import state_probabilities, state_problem
+from askance.learning.models.state_fit import state_law, state_probabilities, state_problem
 from askance.learning.models.token_features import token_table
 from askance.releases.release import Release
 from askance.reports.summary import Summary
@@ -46,7 +47,7 @@ _MOST_ROWS = 200  # parameters that a summary lists
 _SINGLE = 20_000  # parameters beyond which single precision is kept: as text they would fill megabytes
 
 
-class IndirectModel(WaldResults, ReleaseRegression):
+class IndirectModel(PredictedIntervals, ReleaseRegression):
     """An exponential family p(y | x) ∝ exp(theta . phi(x, y)) from reports instead of truths.
 
     Parameters
@@ -300,9 +301,18 @@ class IndirectModel(WaldResults, ReleaseRegression):
     def _probabilities(self, X: Any) -> Floats:
         family = self._family()
         if isinstance(family, States) and family.function is None:
-            X = checked_features(self, X, dtype=np.float64, reset=False, ensure_min_features=0)
-            return state_probabilities(self.parameters_, self.table_, X, self.intercept_included_)
+            return state_probabilities(self.parameters_, self.table_, self._rows(X), self.intercept_included_)
         return own_probabilities(family, X, len(self.classes_), getattr(self, "n_features_in_", None), self.parameters_)
+
+    def _rows(self, X: Any) -> Floats:
+        rows: Floats = checked_features(self, X, dtype=np.float64, reset=False, ensure_min_features=0)
+        return rows
+
+    def _prediction_law(self) -> SoftmaxLaw:
+        if not hasattr(self, "table_"):
+            what = "a chain" if isinstance(self._family(), Chain) else "a family of one's own"
+            raise NotAvailable(f"intervals of the probabilities of {what}", "States with a table, or predict_proba")
+        return state_law(self.parameters_, self._wald_covariance(), self.table_, self.intercept_included_)
 
     def _chain_of(self, X: Any) -> ChainProblem:
         tokens = token_table(X, self._family().function, self.token_names_)

@@ -9,6 +9,7 @@ from askance.learning.answers.report_law import ReportLaw
 from askance.learning.answers.softmax_problem import SoftmaxProblem
 from askance.learning.answers.truth_features import TruthFeatures
 from askance.learning.face.requested_ridge import checked_ridge
+from askance.learning.face.softmax_law import SoftmaxLaw
 from askance.learning.models.evidence import RecordReports
 from askance.learning.models.families import States
 
@@ -44,3 +45,15 @@ def state_probabilities(parameters: Floats, table: Floats, X: Floats, intercept:
     scores = rows @ parameters.reshape(table.shape[1], -1).T @ table.T
     power = np.exp(scores - scores.max(axis=1, keepdims=True))
     return np.asarray(power / power.sum(axis=1, keepdims=True))
+
+
+def state_law(parameters: Floats, covariance: Floats, table: Floats, intercept: bool) -> SoftmaxLaw:
+    """The same model with parameters of each state's own, against the first, and what is known of them."""
+    against = table[1:] - table[0]
+    theta = against @ parameters.reshape(table.shape[1], -1)
+    columns = theta.shape[1]
+    own = np.kron(against, np.eye(columns))
+    # A column that the fit left out is zero for good: it has no error, and adds none to others.
+    left_out = np.isnan(np.diag(covariance)) & (parameters == 0)
+    known = np.where(left_out[:, None] | left_out[None, :], 0.0, covariance)
+    return SoftmaxLaw([f"x{j}" for j in range(columns - intercept)], theta, own @ known @ own.T, intercept)

@@ -15,14 +15,15 @@ from askance.engines.sources import ArraySource
 from askance.errors import AskanceWarning, InvalidInput
 from askance.frames import refuse_other_rows
 from askance.learning.face.checked_features import checked_features
+from askance.learning.face.delta_law import DeltaLaw
 from askance.learning.face.figures import intervals_figure
 from askance.learning.face.hidden_truth import Estimate, in_words
+from askance.learning.face.predicted_intervals import PredictedIntervals
 from askance.learning.face.release_records import refuse_other_channel
 from askance.learning.face.release_regression import RegressionTerms, ReleaseRegression
 from askance.learning.face.requested_ridge import checked_ridge
 from askance.learning.face.sample_weights import checked_weights
 from askance.learning.face.scoring import Of, asks_for_truth, refuse_score_of_reports
-from askance.learning.face.wald_results import WaldResults
 from askance.learning.numbers.folds import with_fold
 from askance.learning.numbers.line_fit import fit_line
 from askance.learning.numbers.line_notes import fit_notes, notes_on_bounds, notes_on_reports
@@ -42,7 +43,7 @@ from askance.statistics.base import Records
 HELD_OUT = "R squared on the truth, by reports held out"
 
 
-class IndirectRegressor(RegressorMixin, WaldResults, ReleaseRegression):  # type: ignore[misc]
+class IndirectRegressor(RegressorMixin, PredictedIntervals, ReleaseRegression):  # type: ignore[misc]
     """Linear regression from privatised rows, or from a privatised outcome and public features.
 
     Parameters
@@ -257,11 +258,28 @@ class IndirectRegressor(RegressorMixin, WaldResults, ReleaseRegression):  # type
     def predict(self, X: Any) -> Floats:
         """Return the expected outcome of each row, with features brought inside their public bounds."""
         check_is_fitted(self, "coef_")
-        X = checked_features(self, self._with_indicators(X), dtype=np.float64, reset=False)
-        if self.bounds_ is not None:
-            X = np.clip(X, self.bounds_[0], self.bounds_[1])
-        predicted: Floats = X @ self.coef_ + self.intercept_
+        predicted: Floats = self._rows(X) @ self.coef_ + self.intercept_
         return predicted
+
+    def _rows(self, X: Any) -> Floats:
+        rows: Floats = checked_features(self, self._with_indicators(X), dtype=np.float64, reset=False)
+        return rows if self.bounds_ is None else np.clip(rows, self.bounds_[0], self.bounds_[1])
+
+    def _features(self) -> Sequence[str] | None:
+        names = super()._features()
+        return None if names is None else [*names, *self.categories_]
+
+    def _predicted_labels(self) -> Sequence[Any]:
+        return ()
+
+    def _prediction_law(self) -> DeltaLaw:
+        covariance, intercept = self._wald_covariance(), self.fit_intercept
+
+        def line(X: Floats) -> tuple[Floats, Floats]:
+            rows = np.column_stack([np.ones(len(X)), X]) if intercept else X
+            return (rows @ self.parameters_)[:, None], rows[:, None, :]
+
+        return DeltaLaw(line, covariance, shares=False)
 
     @property
     def categories_(self) -> dict[str, tuple[str, ...]]:

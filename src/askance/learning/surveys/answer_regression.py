@@ -12,17 +12,18 @@ from sklearn.utils.validation import check_is_fitted
 from askance.arrays import Floats, Integers
 from askance.engines.base import Engine
 from askance.errors import AskanceWarning, InvalidInput, NotAvailable
-from askance.frames import refuse_other_rows
+from askance.frames import refuse_other_rows, without_index
 from askance.learning.face.classes import class_array
+from askance.learning.face.delta_law import DeltaLaw
 from askance.learning.face.engine_choice import refuse_engine
 from askance.learning.face.figures import intervals_figure
 from askance.learning.face.formula import Formula
+from askance.learning.face.predicted_intervals import PredictedIntervals
 from askance.learning.face.sample_weights import checked_weights
-from askance.learning.face.wald_results import WaldResults
 from askance.learning.surveys.answer_likelihood import AnswerRows, GroupedAnswers
 from askance.learning.surveys.answer_terms import GROUP_SPREAD, base_rates, group_codes, log_f_penalty, presented
 from askance.learning.surveys.covariates import Covariates
-from askance.learning.surveys.cumulative_links import Link, checked_link, class_probabilities
+from askance.learning.surveys.cumulative_links import Link, checked_link, class_probabilities, class_slopes
 from askance.learning.surveys.hidden_answers import HiddenAnswer, hidden_answers, notes_on_reports
 from askance.learning.surveys.survey_estimator import SurveyEstimator, opened_profile
 from askance.learning.surveys.survey_fit import SurveyFit, effective_weights, few_people, fit_survey
@@ -45,7 +46,7 @@ _FAR: dict[Link, float] = {"logit": 12.0, "probit": 4.4, "cloglog": 12.0}
 _FAR_ROOT = 3.3  # the 99.9% quantile: no interval asks for more
 
 
-class AnswerRegression(SurveyEstimator, WaldResults):
+class AnswerRegression(SurveyEstimator, PredictedIntervals):
     """Regression of a hidden answer: yes or no by any of three links, ordered classes, random intercepts by group.
 
     P(answer above k | x) = F(x'b + u_g - c_k), where u_g is normal with a standard deviation that is estimated, and 0
@@ -307,18 +308,38 @@ class AnswerRegression(SurveyEstimator, WaldResults):
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class for rows of covariates, in a group of average intercept."""
         check_is_fitted(self, "parameters_")
-        rows = np.asarray(X, dtype=float)
+        rows = self._rows(X)
+        slopes, cuts = self._slopes_and_cuts()
+        return class_probabilities(checked_link(self.link_), rows @ slopes, cuts)
+
+    def _rows(self, X: Any) -> Floats:
+        rows = np.asarray(without_index(X), dtype=float)
         width = len(self.feature_names_)
         if rows.ndim != 2 or rows.shape[1] != width:
             raise InvalidInput(
                 f"covariates of shape {rows.shape}", f"{width} columns, {', '.join(self.feature_names_)}"
             )
-        kept = [place for place, name in enumerate(self.parameter_names_) if name != GROUP_SPREAD]
-        numbers = self.parameters_[kept]
-        two = len(self.classes_) == 2
-        slopes, cuts = (numbers[1:], -numbers[:1]) if two else (numbers[:width], numbers[width:])
-        link: Link = checked_link(self.link_)
-        return class_probabilities(link, rows @ slopes, cuts)
+        return rows
+
+    def _slopes_and_cuts(self) -> tuple[Floats, Floats]:
+        width = len(self.feature_names_)
+        numbers = self.parameters_[: width + len(self.classes_) - 1]
+        return (numbers[1:], -numbers[:1]) if len(self.classes_) == 2 else (numbers[:width], numbers[width:])
+
+    def _features(self) -> Sequence[str]:
+        return self.feature_names_
+
+    def _prediction_law(self) -> DeltaLaw:
+        covariance, (slopes, cuts) = self._wald_covariance(), self._slopes_and_cuts()
+        link, size = checked_link(self.link_), len(slopes) + len(cuts)
+
+        def classes(X: Floats) -> tuple[Floats, Floats]:
+            by_slopes, by_cuts = class_slopes(link, X, slopes, cuts)
+            # Of two classes the intercept comes first, with the other sign.
+            both = [-by_cuts, by_slopes] if len(cuts) == 1 else [by_slopes, by_cuts]
+            return class_probabilities(link, X @ slopes, cuts), np.concatenate(both, axis=2)
+
+        return DeltaLaw(classes, covariance[:size, :size], self._least_degrees())
 
     def predict(self, X: Any) -> Any:
         """Return the most likely class for rows of covariates."""

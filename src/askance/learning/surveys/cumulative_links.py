@@ -56,6 +56,16 @@ def class_probabilities(link: Link, eta: Floats, cuts: Floats) -> Floats:
     return np.asarray(np.hstack([ends[0], above]) - np.hstack([above, ends[1]]))
 
 
+def class_slopes(link: Link, X: Floats, slopes: Floats, cuts: Floats) -> tuple[Floats, Floats]:
+    """Return the derivatives of class probabilities by the slopes, n x classes x d, and by the cuts."""
+    slope = curve(link, (X @ slopes)[:, None] - cuts).slope
+    none = np.zeros((len(X), 1))
+    low, high = np.hstack([none, slope]), np.hstack([slope, none])
+    own = np.eye(len(cuts) + 1)
+    by_cuts = high[:, :, None] * own[:, :-1] - low[:, :, None] * own[:, 1:]
+    return (low - high)[:, :, None] * X[:, None, :], by_cuts
+
+
 class ClassLaw(NamedTuple):
     """log P(class), with derivatives by the two places between which the class lies."""
 

@@ -1,0 +1,87 @@
+"""Errors of predictions by the delta method, from their slopes in the parameters, and the ends of intervals of them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri, stdtrit
+
+from askance.arrays import Floats
+from askance.errors import InvalidInput
+
+_AT_ONCE = 20_000  # rows whose slopes are held together: some tens of megabytes
+
+Slopes = Callable[[Floats], tuple[Floats, Floats]]
+
+
+def reach(level: float, degrees: float = np.inf) -> float:
+    """Return how many standard errors an interval reaches to either side."""
+    if not 0 < level < 1:
+        raise InvalidInput(f"level={level!r}", "a confidence level between 0 and 1, such as 0.95")
+    middle = 0.5 + level / 2
+    return float(ndtri(middle) if np.isinf(degrees) else stdtrit(degrees, middle))
+
+
+def share_limits(share: Floats, error: Floats, far: float) -> tuple[Floats, Floats]:
+    """Return the ends of intervals of probabilities, made on the scale of log-odds: they stay between 0 and 1."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logit, away = np.log(share) - np.log1p(-share), far * error / (share * (1 - share))
+        low, high = (1 / (1 + np.exp(-(logit + side * away))) for side in (-1, 1))
+    return np.asarray(low), np.asarray(high)
+
+
+@dataclass(frozen=True, eq=False)
+class DeltaLaw:
+    """Predictions that are smooth functions of estimates.
+
+    Parameters
+    ----------
+    slopes : function of n x d features
+        What is predicted, n x K, and its derivatives in the estimates, n x K x parameters.
+    covariance : array
+    degrees : float
+        Degrees of freedom of the errors; infinite without clusters.
+    shares : bool
+        Whether predictions are probabilities.
+
+    Examples
+    --------
+    >>> line = DeltaLaw(lambda X: (X @ np.array([[2.0]]), X[:, None, :]), np.array([[0.25]]), shares=False)
+    >>> line.each(np.array([[1.0], [3.0]]))
+    (array([[2.],
+           [6.]]), array([[0.5],
+           [1.5]]))
+    >>> line.mean(np.array([[1.0], [3.0]]), np.ones(2))
+    (array([4.]), array([1.]))
+    """
+
+    slopes: Slopes
+    covariance: Floats
+    degrees: float = np.inf
+    shares: bool = True
+
+    def each(self, X: Floats) -> tuple[Floats, Floats]:
+        """Return predictions for each row, n x K, and their standard errors."""
+        parts = [self.slopes(part) for part in _parts(X)]
+        errors = [self._errors(slopes) for _, slopes in parts]
+        return np.concatenate([values for values, _ in parts]), np.concatenate(errors)
+
+    def mean(self, X: Floats, weight: Floats) -> tuple[Floats, Floats]:
+        """Return the weighted mean of predictions over rows (K), and their standard errors."""
+        shares = np.split(weight / weight.sum(), np.arange(_AT_ONCE, len(X), _AT_ONCE))
+        parts = [(share, *self.slopes(part)) for share, part in zip(shares, _parts(X), strict=True)]
+        values = sum((share @ value for share, value, _ in parts), np.zeros(1))
+        slopes = sum((np.tensordot(share, slope, 1) for share, _, slope in parts), np.zeros(1))
+        return np.asarray(values), self._errors(np.asarray(slopes))
+
+    def limits(self, values: Floats, errors: Floats, level: float) -> tuple[Floats, Floats]:
+        """Return the ends of intervals; of probabilities they stay between 0 and 1."""
+        far = reach(level, self.degrees)
+        return share_limits(values, errors, far) if self.shares else (values - far * errors, values + far * errors)
+
+    def _errors(self, slopes: Floats) -> Floats:
+        return np.asarray(np.sqrt(np.maximum(((slopes @ self.covariance) * slopes).sum(axis=-1), 0.0)))
+
+
+def _parts(X: Floats) -> list[Floats]:
+    return np.split(X, np.arange(_AT_ONCE, len(X), _AT_ONCE))

@@ -1,0 +1,142 @@
+"""Predictions with intervals, for rows and for groups of rows: once for all estimators that have them."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from askance.arrays import Floats
+from askance.channels.alphabet import listed
+from askance.errors import InvalidInput
+from askance.frames import column_names, library_of, refuse_other_rows, some_columns, table_like
+from askance.learning.face.sample_weights import checked_weights
+from askance.learning.face.wald_results import WaldResults
+
+
+class PredictionLaw(Protocol):
+    """What is predicted from features, and how far it is known."""
+
+    def each(self, X: Floats) -> tuple[Floats, Floats]:
+        """Predictions for each row, n x K, and their standard errors."""
+
+    def mean(self, X: Floats, weight: Floats) -> tuple[Floats, Floats]:
+        """The weighted mean of predictions over rows (K), and their standard errors."""
+
+    def limits(self, values: Floats, errors: Floats, level: float) -> tuple[Floats, Floats]:
+        """The ends of intervals."""
+
+
+class PredictedIntervals(WaldResults):
+    """An estimator that predicts by its parameters, so that predictions have their errors."""
+
+    def predict_interval(self, X: Any, level: float = 0.95, *, by: Any = None, sample_weight: Any = None) -> Any:
+        """Return predictions with standard errors and intervals, as a data frame.
+
+        Probabilities of the truth; of an :class:`~askance.IndirectRegressor` the mean of the outcome among all who have
+        such features; of an :class:`~askance.AnswerRegression` with groups, in a group of average intercept. The errors
+        are those of the parameters: where a probability or a mean is, not where a single answer or outcome falls.
+
+        Parameters
+        ----------
+        X : n x d
+        level : float
+        by : name of a column of X, or n names, optional
+            Means over groups of rows in place of every row: the prevalence among such people.
+        sample_weight : n, optional
+            How much each row counts in the mean of its group.
+
+        Returns
+        -------
+        data frame
+            Of the mean, or of the second of two classes, with a row for each row or group; of more, with a row for each
+            class too. pandas' unless X is a table of polars or Arrow: then it is one of these.
+
+        Examples
+        --------
+        >>> import numpy as np, askance as ask
+        >>> rng = np.random.default_rng(0)
+        >>> X, channel = rng.uniform(-1, 1, (2000, 1)), ask.PrivateNumber(-3, 3, epsilon=6)
+        >>> model = ask.IndirectRegressor(channel).fit(X, channel.simulate(X[:, 0] + rng.normal(size=2000) / 3, rng))
+        >>> model.predict_interval([[0.5], [-0.5]]).round(2)
+           estimate  std_error  lower  upper
+        0      0.50       0.02   0.46   0.53
+        1     -0.49       0.02  -0.53  -0.45
+        """
+        refuse_other_rows(X=X, by=by, sample_weight=sample_weight)
+        check_is_fitted(self)
+        law, labels = self._prediction_law(), self._predicted_labels()
+        rows = self._rows(without_group(X, by, self._features()))
+        weight = checked_weights(sample_weight, rows)
+        weight = np.ones(len(rows)) if weight is None else weight
+        if by is None:
+            names = X.index if library_of(X) == "pandas" else range(len(rows))
+            return table_like(X, prediction_frame(names, labels, *law.each(rows), law, level))
+        groups = checked_groups(X, by, weight)
+        found = [law.mean(rows[places], weight[places]) for _, places in groups]
+        values, errors = (np.reshape([pair[part] for pair in found], (len(groups), -1)) for part in (0, 1))
+        frame = prediction_frame([name for name, _ in groups], labels, values, errors, law, level)
+        return table_like(X, frame, rows=by if isinstance(by, str) else "group")
+
+    def _prediction_law(self) -> PredictionLaw:
+        """What is predicted, with errors; refused where there are none."""
+        raise NotImplementedError
+
+    def _predicted_labels(self) -> Sequence[Any]:
+        """The classes whose probabilities are predicted; none where a number is."""
+        labels: list[Any] = self.classes_.tolist()
+        return labels
+
+    def _rows(self, X: Any) -> Floats:
+        """Features as fit took them."""
+        raise NotImplementedError
+
+    def _features(self) -> Sequence[str] | None:
+        """The names of the columns that are features, where they have names."""
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else list(names)
+
+    def _least_degrees(self) -> float:
+        """The fewest degrees of freedom of the errors; infinite without clusters."""
+        return min((each for each in getattr(self, "degrees_", ()) if np.isfinite(each)), default=np.inf)
+
+
+def checked_groups(X: Any, by: Any, weight: Floats) -> list[tuple[Any, Any]]:
+    """Return the groups of rows, in the order of their names: each name and its places."""
+    values = np.asarray(X[by] if isinstance(by, str) else by)
+    if values.ndim != 1 or len(values) != len(weight):
+        raise InvalidInput(f"by of shape {values.shape}", f"one group for each of {len(weight)} rows")
+    names, codes = np.unique(values, return_inverse=True)
+    groups = [(name, np.flatnonzero(codes == place)) for place, name in enumerate(names.tolist())]
+    empty = [name for name, places in groups if not weight[places].sum() > 0]
+    if empty:
+        raise InvalidInput(f"groups whose weights are all zero: {listed(tuple(empty))}", "a weight in every group")
+    return groups
+
+
+def without_group(X: Any, by: Any, features: Any) -> Any:
+    """Return the features without a column that only names groups."""
+    if not isinstance(by, str):
+        return X
+    names = column_names(X)
+    if names is None:
+        raise InvalidInput(f"by={by!r} and rows without names of columns", "a data frame, or by=an array of groups")
+    if by not in names:
+        raise InvalidInput(f"by={by!r}", f"a column of X: {listed(tuple(map(str, names)))}")
+    is_feature = features is None or by in list(features)
+    return X if is_feature else some_columns(X, [name for name in names if name != by])
+
+
+def prediction_frame(
+    names: Sequence[Any], labels: Sequence[Any], values: Floats, errors: Floats, law: PredictionLaw, level: float
+) -> Any:
+    """Return predictions with errors and intervals as a data frame: of two classes of the second, of more of all."""
+    import pandas as pd
+
+    if len(labels) <= 2:
+        values, errors, index = values[:, -1], errors[:, -1], pd.Index(names)
+    else:
+        values, errors = values.ravel(), errors.ravel()
+        index = pd.MultiIndex.from_product([names, labels], names=[None, "class"])
+    lower, upper = law.limits(values, errors, level)
+    return pd.DataFrame({"estimate": values, "std_error": errors, "lower": lower, "upper": upper}, index)
