@@ -38,7 +38,7 @@ from askance.learning.answers.unknown_samples import UnknownSample
 from askance.learning.face.checked_features import checked_features
 from askance.learning.face.classes import class_array
 from askance.learning.face.hidden_truth import Estimate
-from askance.learning.face.likelihood_results import LikelihoodResults
+from askance.learning.face.likelihood_results import NO_MOMENTS, NOT_INDEPENDENT, LikelihoodResults
 from askance.learning.face.linear_classifier import LinearClassifier
 from askance.learning.face.release_records import records_of, refuse_other_channel
 from askance.learning.face.release_regression import RegressionTerms, ReleaseRegression
@@ -354,9 +354,9 @@ class IndirectClassifier(ReleaseRegression, LikelihoodResults, LinearClassifier)
         if not self._is_linear:
             return "a learner was fitted by expectation-maximisation"
         if self.method != "marginal":
-            return "moments have no likelihood"
+            return NO_MOMENTS
         if self.weighted_ or self.sample_:
-            return "a likelihood of weighted rows or of a complex sample is not that of independent reports"
+            return NOT_INDEPENDENT
         return why_penalised(self)
 
     def _why_no_wald(self) -> str:

@@ -31,6 +31,8 @@ from askance.learning.face.interval_table import frozen_clusters as frozen_clust
 from askance.learning.face.interval_table import interval_fact as interval_fact
 from askance.learning.face.interval_table import sample_facts as sample_facts
 from askance.learning.face.interval_table import with_intervals as with_intervals
+from askance.learning.face.likelihood_results import NO_MOMENTS as NO_MOMENTS
+from askance.learning.face.likelihood_results import NOT_INDEPENDENT as NOT_INDEPENDENT
 from askance.learning.face.likelihood_results import LikelihoodResults as LikelihoodResults
 from askance.learning.face.linear_classifier import LinearClassifier as LinearClassifier
 from askance.learning.face.linear_parameters import feature_names as feature_names
@@ -70,3 +72,4 @@ from askance.learning.face.scoring import asks_for_truth as asks_for_truth
 from askance.learning.face.scoring import refuse_score_of_reports as refuse_score_of_reports
 from askance.learning.face.softmax_law import SoftmaxLaw as SoftmaxLaw
 from askance.learning.face.wald_results import WaldResults as WaldResults
+from askance.learning.face.wald_results import free_directions as free_directions

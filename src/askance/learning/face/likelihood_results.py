@@ -9,6 +9,9 @@ from askance.errors import InvalidInput, NotAvailable
 from askance.learning.face.estimator import Estimator
 from askance.reports.hypothesis_test import HypothesisTest
 
+NO_MOMENTS = "moments have no likelihood"
+NOT_INDEPENDENT = "a likelihood of weighted rows or of a complex sample is not that of independent reports"
+
 _SOLVED = 1e-3  # solvers end with a log-likelihood much nearer to its maximum; half a chi-squared that changes no test
 
 
@@ -21,7 +24,20 @@ class LikelihoodResults(Estimator):
 
     @property
     def aic_(self) -> float:
-        """Akaike's criterion, -2 log-likelihood + 2 parameters: smaller is better, among models of the same reports."""
+        """Akaike's criterion, -2 log-likelihood + 2 parameters: smaller is better, among models of the same reports.
+
+        Examples
+        --------
+        >>> import numpy as np, askance as ask
+        >>> rng = np.random.default_rng(0)
+        >>> X, channel = rng.normal(size=(4000, 2)), ask.Warner(0.85)
+        >>> reports = channel.simulate(np.where(rng.random(4000) < 1 / (1 + np.exp(-X[:, 0])), "yes", "no"), rng)
+        >>> larger, smaller = (ask.AnswerRegression(channel).fit(X[:, :k], reports) for k in (2, 1))
+        >>> print(round(larger.aic_ - smaller.aic_, 1), round(larger.bic_ - smaller.bic_, 1))
+        -0.6 5.7
+        >>> print(larger.likelihood_ratio_test(smaller))
+        likelihood ratio test of x1 = 0: chi-squared 2.556 on 1 degree of freedom, p 0.1099
+        """
         return -2 * self.maximum_likelihood("AIC") + 2 * self.n_parameters_
 
     @property
@@ -53,8 +69,10 @@ class LikelihoodResults(Estimator):
                 "two fits to the same reports",
                 "Rows that lack a covariate of the larger model must be left out of both.",
             )
-        if getattr(smaller, "channel_", None) != getattr(self, "channel_", None):
-            raise InvalidInput("models of different channels", "two fits to the same reports")
+        theirs = smaller.must_agree()
+        for what, value in self.must_agree().items():
+            if theirs[what] != value:
+                raise InvalidInput(f"models of different {what}", "two fits to the same reports that differ in terms")
         if None not in (weights := (self.report_weights_, smaller.report_weights_)) and weights[0] != weights[1]:
             raise InvalidInput("fits to different reports", "two fits to the same reports, drawn once")
         if least - larger > _SOLVED:
@@ -79,6 +97,10 @@ class LikelihoodResults(Estimator):
                 f"{what} of this fit ({why or 'it has no likelihood'})", "wald_test, or profile intervals"
             )
         return self.log_likelihood_
+
+    def must_agree(self) -> dict[str, Any]:
+        """Return what two models have in common if one of them is the other with fewer terms."""
+        return {"channels": getattr(self, "channel_", None)}
 
     @property
     def n_parameters_(self) -> int:

@@ -80,8 +80,7 @@ class NamedEstimates:
 
 def _length(values: Floats, covariance: Floats) -> tuple[float, int]:
     """The squared length of values in standard errors, and how many directions it has."""
-    errors = np.sqrt(np.diag(covariance))
-    sizes, axes = np.linalg.eigh(covariance / np.outer(errors, errors))
+    sizes, axes, errors = _directions(covariance)
     seen, along = sizes > _OPEN * sizes[-1], axes.T @ (values / errors)
     if (np.abs(along[~seen]) > _BESIDE * (1 + np.linalg.norm(along))).any():
         raise NotAvailable(
@@ -89,6 +88,25 @@ def _length(values: Floats, covariance: Floats) -> tuple[float, int]:
             "fewer terms, or more clusters",
         )
     return float((along[seen] ** 2 / sizes[seen]).sum()), int(seen.sum())
+
+
+def _directions(covariance: Floats) -> tuple[Floats, Floats, Floats]:
+    """The eigenvalues and eigenvectors of the correlations, and the standard errors."""
+    errors = np.sqrt(np.diag(covariance))
+    return *np.linalg.eigh(covariance / np.outer(errors, errors)), errors
+
+
+def free_directions(covariance: Floats) -> int:
+    """Return how many numbers were estimated: along what a model leaves open there is no error.
+
+    Examples
+    --------
+    >>> free_directions(np.array([[1.0, -1.0, 0.0], [-1.0, 1.0, 0.0], [0.0, 0.0, np.nan]]))
+    1
+    """
+    known = np.flatnonzero(np.diag(covariance) > 0)
+    sizes = _directions(np.asarray(covariance, dtype=np.float64)[np.ix_(known, known)])[0]
+    return int((sizes > _OPEN * sizes.max(initial=0.0)).sum())
 
 
 class WaldResults(Estimator):

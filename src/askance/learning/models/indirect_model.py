@@ -22,6 +22,7 @@ from askance.learning.answers.softmax_fit import fit_softmax
 from askance.learning.answers.softmax_problem import SoftmaxProblem
 from askance.learning.face.checked_features import checked_features
 from askance.learning.face.classes import class_array
+from askance.learning.face.likelihood_results import NO_MOMENTS, NOT_INDEPENDENT, LikelihoodResults
 from askance.learning.face.predicted_intervals import PredictedIntervals
 from askance.learning.face.release_records import records_of, refuse_other_channel
 from askance.learning.face.release_regression import RegressionTerms, ReleaseRegression
@@ -29,6 +30,7 @@ from askance.learning.face.requested_ridge import checked_ridge
 from askance.learning.face.sample_weights import checked_weights
 from askance.learning.face.scoring import Of, accuracy_from_reports, asks_for_truth, refuse_score_of_reports
 from askance.learning.face.softmax_law import SoftmaxLaw
+from askance.learning.face.wald_results import free_directions
 from askance.learning.models.chain_fit import FittedChain, fit_chain, fit_released_chain
 from askance.learning.models.chain_loops import likeliest
 from askance.learning.models.chain_problem import ChainProblem, Method
@@ -47,7 +49,7 @@ _MOST_ROWS = 200  # parameters that a summary lists
 _SINGLE = 20_000  # parameters beyond which single precision is kept: as text they would fill megabytes
 
 
-class IndirectModel(PredictedIntervals, ReleaseRegression):
+class IndirectModel(PredictedIntervals, LikelihoodResults, ReleaseRegression):
     """An exponential family p(y | x) ∝ exp(theta . phi(x, y)) from reports instead of truths.
 
     Parameters
@@ -221,7 +223,7 @@ class IndirectModel(PredictedIntervals, ReleaseRegression):
         self, found: Fitted, channel: Channel, classes: Any, names: tuple[str, ...], guarantee: Guarantee, records: int
     ) -> None:
         theta = found.theta
-        for name in ("table_", "penalty_"):  # of an earlier fit
+        for name in ("table_", "penalty_", "report_weights_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         self.channel_ = channel
         self.guarantee_, self.classes_ = guarantee, class_array(tuple(classes))
@@ -387,6 +389,18 @@ class IndirectModel(PredictedIntervals, ReleaseRegression):
         if hasattr(self, "penalty_"):
             return why_penalised(self)
         return "a ridge moves it from the maximum" if self.ridge_ else ""
+
+    @property
+    def n_parameters_(self) -> int:
+        """How many numbers were estimated; what the model leaves open, and columns that the fit left out, are none."""
+        return free_directions(self._wald_covariance())
+
+    def _why_no_maximum(self) -> str:
+        if self.method != "marginal":
+            return NO_MOMENTS
+        if hasattr(self, "penalty_") and self.covariance_kind_ != "information":
+            return NOT_INDEPENDENT
+        return self._why_no_wald() or (self._why_no_errors() if self.covariance_ is None else "")
 
     def _why_no_errors(self) -> str:
         return f"there are {len(self.parameters_):,} parameters"

@@ -18,13 +18,14 @@ from askance.learning.face.delta_law import DeltaLaw
 from askance.learning.face.engine_choice import refuse_engine
 from askance.learning.face.figures import intervals_figure
 from askance.learning.face.formula import Formula
+from askance.learning.face.likelihood_results import LikelihoodResults
 from askance.learning.face.predicted_intervals import PredictedIntervals
 from askance.learning.face.sample_weights import checked_weights
 from askance.learning.surveys.answer_likelihood import AnswerRows, GroupedAnswers
 from askance.learning.surveys.answer_terms import GROUP_SPREAD, base_rates, group_codes, log_f_penalty, presented
 from askance.learning.surveys.covariates import Covariates
 from askance.learning.surveys.cumulative_links import Link, checked_link, class_probabilities, class_slopes
-from askance.learning.surveys.hidden_answers import HiddenAnswer, hidden_answers, notes_on_reports
+from askance.learning.surveys.hidden_answers import HiddenAnswer, answers_told, hidden_answers, notes_on_reports
 from askance.learning.surveys.survey_estimator import SurveyEstimator, opened_profile
 from askance.learning.surveys.survey_fit import SurveyFit, effective_weights, few_people, fit_survey
 from askance.learning.surveys.survey_release import SurveyTable
@@ -46,7 +47,7 @@ _FAR: dict[Link, float] = {"logit": 12.0, "probit": 4.4, "cloglog": 12.0}
 _FAR_ROOT = 3.3  # the 99.9% quantile: no interval asks for more
 
 
-class AnswerRegression(SurveyEstimator, PredictedIntervals):
+class AnswerRegression(SurveyEstimator, LikelihoodResults, PredictedIntervals):
     """Regression of a hidden answer: yes or no by any of three links, ordered classes, random intercepts by group.
 
     P(answer above k | x) = F(x'b + u_g - c_k), where u_g is normal with a standard deviation that is estimated, and 0
@@ -207,6 +208,7 @@ class AnswerRegression(SurveyEstimator, PredictedIntervals):
         )
         self.link_, self.guarantee_, self.classes_ = link, answer.guarantee, class_array(answer.classes)
         self.n_reports_, self.feature_names_ = rows, covariates.names[1:]
+        self.report_weights_ = answers_told([answer])
         self.group_spread_: float | None = None
         self.group_p_value_: float | None = None
         self.n_groups_: int | None = None
@@ -350,6 +352,17 @@ class AnswerRegression(SurveyEstimator, PredictedIntervals):
         if GROUP_SPREAD in terms:
             raise NotAvailable("a Wald test of what lies on its border if groups are alike", "group_p_value_")
         return super().wald_test(*terms)
+
+    @property
+    def n_parameters_(self) -> int:
+        """How many numbers were estimated, the spread of groups among them even where it is estimated as 0."""
+        return len(self.parameters_) + (self.n_groups_ is not None and GROUP_SPREAD not in self.parameter_names_)
+
+    def must_agree(self) -> dict[str, Any]:
+        """Return what two models have in common if one of them is the other with fewer terms."""
+        # Whether groups differ is a test at the border of the model: group_p_value_.
+        groups = self.n_groups_, GROUP_SPREAD in self.parameter_names_
+        return {"links": self.link_, "classes": tuple(self.classes_.tolist()), "spreads of groups": groups}
 
     def summary(self, level: float = 0.95) -> Summary:
         """Return coefficients, cuts and the spread of groups as a table."""

@@ -76,6 +76,11 @@ class HiddenAnswer:
         return Guarantee(worst.epsilon, worst.delta, f"one answer, reported {len(self.channels)} times")
 
 
+def answers_told(answers: Sequence[HiddenAnswer]) -> tuple[float, ...]:
+    """Return how many people reports put into each class: the same for the same reports of the same channels."""
+    return tuple(round(float(people), 6) for answer in answers for people in answer.unbiased.sum(axis=0))
+
+
 def hidden_answers(
     channels: Any, reports: Any, same: Mapping[str, Sequence[str]] | None = None, design: Any = None
 ) -> list[HiddenAnswer]:

@@ -1,5 +1,6 @@
 """A hidden answer as a predictor of an outcome that is seen."""
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
@@ -15,12 +16,14 @@ from askance.learning.face.classes import class_array
 from askance.learning.face.engine_choice import refuse_engine
 from askance.learning.face.figures import intervals_figure
 from askance.learning.face.formula import Formula
+from askance.learning.face.likelihood_results import LikelihoodResults
 from askance.learning.face.sample_weights import checked_weights
 from askance.learning.face.wald_results import WaldResults
 from askance.learning.surveys.corrected_score import CorrectedFit, CorrectedScore, corrected_fit, disagreement
 from askance.learning.surveys.covariates import Covariates
 from askance.learning.surveys.hidden_answers import (
     HiddenAnswer,
+    answers_told,
     combinations,
     guarantee_of,
     hidden_answers,
@@ -52,7 +55,7 @@ _UNITS = {
 }
 
 
-class HiddenPredictor(SurveyEstimator, WaldResults):
+class HiddenPredictor(SurveyEstimator, LikelihoodResults, WaldResults):
     """Regression of an outcome that is seen on answers that are hidden, beside covariates.
 
     The likelihood of outcome and report is summed over the possible answers,
@@ -236,7 +239,7 @@ class HiddenPredictor(SurveyEstimator, WaldResults):
             *self._fit_model(model, effective_weights(weights), sample),
         ]
         self.family_, self.n_reports_, self.shown_ = outcome.family, rows, model.shown
-        self.guarantee_ = guarantee_of(answers)
+        self.guarantee_, self.report_weights_ = guarantee_of(answers), answers_told(answers)
         self.answers_ = tuple(answer.name for answer in answers)
         self.classes_ = class_array(outcome.classes) if outcome.classes else class_array(answers[0].classes)
         heft = np.ones(rows) if weights is None else weights
@@ -304,6 +307,10 @@ class HiddenPredictor(SurveyEstimator, WaldResults):
             sample=sample,
             weights=weights,
         )
+        # In the unit of the outcome, whose law the solver has on a scale of standard deviations.
+        value = float(fit.likelihood(fit.theta).value)
+        people = float(len(model.outcome.values) if weights is None else weights.sum())
+        self.log_likelihood_ = value - people * math.log(model.outcome.scale)
         return [*notes, *said]
 
     def _keep_corrected(
@@ -329,6 +336,10 @@ class HiddenPredictor(SurveyEstimator, WaldResults):
         facts = (("people", f"{self.n_reports_}"), ("family", self.family_), ("method", how), *shares)
         title = f"{self.family_.capitalize()} regression on the hidden {', '.join(self.answers_)}"
         return self._parameter_table(title, level, facts, range(self.shown_))
+
+    def must_agree(self) -> dict[str, Any]:
+        """Return what two models have in common if one of them is the other with fewer terms."""
+        return {"families": self.family_, "hidden answers": self.answers_}
 
     def _about(self, place: int, name: str) -> str:
         # All classes of a hidden answer are one term of the formula.

@@ -20,6 +20,7 @@ from askance.learning.face.engine_choice import refuse_engine
 from askance.learning.face.figures import intervals_figure, shares_figure
 from askance.learning.face.formula import Formula
 from askance.learning.face.interval_table import with_intervals
+from askance.learning.face.likelihood_results import LikelihoodResults
 from askance.learning.face.wald_results import WaldResults
 from askance.learning.surveys.covariates import Covariates
 from askance.learning.surveys.list_counts import ListCounts
@@ -44,7 +45,7 @@ _SUSPICIOUS = 0.05  # p-values below are said in a note
 _NO_CHANNEL = Guarantee(math.inf, protects="the sensitive answer of who counts no item or all of them")
 
 
-class ListExperiment(SurveyEstimator, WaldResults):
+class ListExperiment(SurveyEstimator, LikelihoodResults, WaldResults):
     """How many, and who, say yes to a sensitive item in a list of which people only count what is true.
 
     Half of the people count a list of harmless items, the other half the same list with the sensitive item added.
@@ -208,6 +209,8 @@ class ListExperiment(SurveyEstimator, WaldResults):
         self.method_, self.items_ = method, data.items
         self.guarantee_, self.classes_ = _NO_CHANNEL, class_array((0, 1))
         self.n_reports_, self.lists_ = len(data.counts), data.lists
+        told = np.bincount(2 * data.counts[:, 0] + data.treated, minlength=2 * data.items + 4)
+        self.report_weights_ = tuple(map(float, told))
         tests = [design_test(data, number) for number in range(data.lists)]
         self.design_p_value_ = min(1.0, data.lists * min(test.p_value for test in tests))
         self.kinds_of_people_ = tests[0].shares
@@ -387,6 +390,13 @@ class ListExperiment(SurveyEstimator, WaldResults):
         values = with_intervals(wald, ["wald"] * len(wald.names), (), self.degrees_).values
         facts = (*facts, *self._sample_facts(range(len(wald.names))))
         return Summary(title, wald.names, values, level, facts, self.notes_, self.privacy_statement_)
+
+    def must_agree(self) -> dict[str, Any]:
+        """Return what two models have in common if one of them is the other with fewer terms."""
+        # Shares of liars lie on their border if nobody lies, and direct answers are more to explain.
+        parts = ("floor", "ceiling", "says so directly")
+        law = [name for name in self.parameter_names_ if name in parts or _is_count_weight(name)]
+        return {"lists": self.items_, "laws of the list": law}
 
     def _why_no_wald(self) -> str:
         if self.method_ == "difference" and len(self.parameters_) > 1:

@@ -10,6 +10,7 @@ from askance.arrays import Floats
 from askance.errors import NotAvailable
 from askance.learning.face.estimator import Estimator
 from askance.learning.face.interval_table import FROZEN, few_clusters, frozen_clusters, sample_facts, with_intervals
+from askance.learning.face.likelihood_results import NOT_INDEPENDENT
 from askance.learning.face.scoring import Of, asks_for_truth
 from askance.learning.surveys.survey_fit import SurveyFit, wants_profiles
 from askance.learning.surveys.survey_sample import SurveySample
@@ -28,6 +29,8 @@ class SurveyEstimator(Estimator):
     design_effects_: tuple[float, ...]
     sample_: str
     notes_: tuple[str, ...]
+    log_likelihood_: float | None
+    weighted_: bool | None = None
 
     @property
     def standard_errors_(self) -> Floats:
@@ -68,7 +71,7 @@ class SurveyEstimator(Estimator):
         self.log_likelihood_ = float(fit.likelihood(fit.theta).value)
         self.converged_ = bool(fit.solution.converged)
         self.n_iter_ = int(fit.solution.iterations)
-        self.penalised_ = fit.penalised
+        self.penalised_, self.weighted_ = fit.penalised, weights is not None
         self.profiles_ = {}
         others = [place for place in profiled if place not in never_wald]
         errors = np.sqrt(np.maximum(np.diag(fit.covariance), 0.0))[others]
@@ -112,9 +115,24 @@ class SurveyEstimator(Estimator):
         if not hasattr(self, "degrees_"):
             self.degrees_ = ()
 
+    @property
+    def n_parameters_(self) -> int:
+        """How many numbers were estimated."""
+        return len(self.parameters_)
+
     def _why_no_wald(self) -> str:
         """Why errors of parameters say nothing about functions of them; empty where they do."""
         return "the log-F penalty moves it from the maximum" if getattr(self, "penalised_", False) else ""
+
+    def _why_no_maximum(self) -> str:
+        """Why the log-likelihood is not that of all reports at its maximum; empty where it is."""
+        if getattr(self, "method_", "likelihood") != "likelihood":
+            return "only method='likelihood' maximises one"
+        if self.weighted_ is None:
+            return "it was saved by an earlier version, which did not keep whether people have weights"
+        if self.weighted_ or self.sample_:
+            return NOT_INDEPENDENT
+        return self._why_no_wald() or ("" if self.converged_ else "the solver did not reach its maximum")
 
     def _sample_facts(self, rows: Sequence[int]) -> tuple[tuple[str, str], ...]:
         """What a table says about the sample, of some parameters."""
@@ -140,7 +158,7 @@ class SurveyEstimator(Estimator):
         if 0 < len(self.profiles_) < len(names):
             how = f"estimate and standard error; of {', '.join(self.profiles_)} by profile likelihood"
         all_facts = (*facts, *self._sample_facts(places), ("intervals by", how))
-        if np.isfinite(self.log_likelihood_):
+        if self.log_likelihood_ is not None and np.isfinite(self.log_likelihood_):
             all_facts = (*all_facts, ("log-likelihood", f"{self.log_likelihood_:.4f}"))
         return Summary(title, names, values, level, all_facts, self.notes_, self.privacy_statement_)
 
