@@ -161,6 +161,23 @@ def test_many_rows_are_summed_by_parts(people, monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore::askance.AskanceWarning")
+def test_covariates_of_survey_models_are_found_by_name(people):
+    X, channel, reports, region = people
+    model = ask.AnswerRegression(channel, intervals="wald").fit(X, reports)
+    other = X[["income", "age"]].assign(same=1.0, region=region)
+    for rows in (other, pl.from_pandas(other), pl.from_pandas(other).to_arrow()):
+        np.testing.assert_array_equal(model.predict_proba(rows), model.predict_proba(X))
+    pd.testing.assert_frame_equal(model.predict_interval(other, by="region"), model.predict_interval(X, by=region))
+    np.testing.assert_array_equal(model.predict_proba(X.to_numpy()), model.predict_proba(X))
+    with pytest.raises(InvalidInput, match="2 columns, age, income"):
+        model.predict_proba(other[["age"]])
+    rng = np.random.default_rng(8)
+    counts, treated = rng.binomial(4, 0.5, 1500), np.arange(1500) % 2
+    listed = ask.ListExperiment(4, "likelihood", intervals="wald").fit(X, counts, treated)
+    np.testing.assert_array_equal(listed.predict_proba(other), listed.predict_proba(X))
+
+
+@pytest.mark.filterwarnings("ignore::askance.AskanceWarning")
 def test_what_has_no_errors_has_no_intervals():
     rng = np.random.default_rng(7)
     X = rng.normal(size=(300, 2))

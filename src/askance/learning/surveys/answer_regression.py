@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from askance.arrays import Floats, Integers
 from askance.engines.base import Engine
 from askance.errors import AskanceWarning, InvalidInput, NotAvailable
-from askance.frames import refuse_other_rows, without_index
+from askance.frames import refuse_other_rows
 from askance.learning.face.classes import class_array
 from askance.learning.face.delta_law import DeltaLaw
 from askance.learning.face.engine_choice import refuse_engine
@@ -313,15 +313,6 @@ class AnswerRegression(SurveyEstimator, LikelihoodResults, PredictedIntervals):
         rows = self._rows(X)
         slopes, cuts = self._slopes_and_cuts()
         return class_probabilities(checked_link(self.link_), rows @ slopes, cuts)
-
-    def _rows(self, X: Any) -> Floats:
-        rows = np.asarray(without_index(X), dtype=float)
-        width = len(self.feature_names_)
-        if rows.ndim != 2 or rows.shape[1] != width:
-            raise InvalidInput(
-                f"covariates of shape {rows.shape}", f"{width} columns, {', '.join(self.feature_names_)}"
-            )
-        return rows
 
     def _slopes_and_cuts(self) -> tuple[Floats, Floats]:
         width = len(self.feature_names_)

@@ -361,10 +361,7 @@ class ListExperiment(SurveyEstimator, LikelihoodResults, WaldResults):
         check_is_fitted(self, "parameters_")
         if not hasattr(self, "coef_"):
             raise NotAvailable("probabilities of a fit without a likelihood", "method='likelihood'")
-        rows = np.asarray(X, dtype=float)
-        if rows.ndim != 2 or rows.shape[1] != self.coef_.shape[1]:
-            raise InvalidInput(f"covariates of shape {rows.shape}", f"columns {', '.join(self.feature_names_)}")
-        yes = expit(rows @ self.coef_[0] + self.intercept_[0])
+        yes = expit(self._rows(X) @ self.coef_[0] + self.intercept_[0])
         return np.column_stack([1 - yes, yes])
 
     def summary(self, level: float = 0.95) -> Summary:

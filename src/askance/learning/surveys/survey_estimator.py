@@ -7,7 +7,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from askance.arrays import Floats
-from askance.errors import NotAvailable
+from askance.errors import InvalidInput, NotAvailable
+from askance.frames import column_names, some_columns, without_index
 from askance.learning.face.estimator import Estimator
 from askance.learning.face.interval_table import FROZEN, few_clusters, frozen_clusters, sample_facts, with_intervals
 from askance.learning.face.likelihood_results import NOT_INDEPENDENT
@@ -24,6 +25,7 @@ class SurveyEstimator(Estimator):
     parameters_: Floats
     parameter_names_: tuple[str, ...]
     covariance_: Floats
+    feature_names_: tuple[str, ...]  # of those that predict
     profiles_: dict[str, Any]
     degrees_: tuple[float, ...]
     design_effects_: tuple[float, ...]
@@ -114,6 +116,15 @@ class SurveyEstimator(Estimator):
             self.sample_, self.design_effects_ = "", ()
         if not hasattr(self, "degrees_"):
             self.degrees_ = ()
+
+    def _rows(self, X: Any) -> Floats:
+        """Covariates as fit took them: of a table with their names the columns of these names, whatever their order."""
+        names, columns = self.feature_names_, column_names(X)
+        named = columns is not None and set(names) <= set(columns)
+        rows = np.asarray(some_columns(X, list(names)) if named else without_index(X), dtype=float)
+        if rows.ndim != 2 or rows.shape[1] != len(names):
+            raise InvalidInput(f"covariates of shape {rows.shape}", f"{len(names)} columns, {', '.join(names)}")
+        return rows
 
     @property
     def n_parameters_(self) -> int:
