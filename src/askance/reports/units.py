@@ -70,7 +70,7 @@ def unit_rows(summary: Summary, units: Sequence[Unit], *, odds: bool) -> tuple[l
 def _odds(values: Floats) -> list[str]:
     with np.errstate(over="ignore"):
         ratio, low, high = (float(each) for each in np.exp(values[[0, 4, 5]]))
-    lower, upper = ("open" if np.isinf(end) else _ratio(told) for end, told in ((values[4], low), (values[5], high)))
+    lower, upper = ("open" if np.isinf(end) else _ratio(bound) for end, bound in ((values[4], low), (values[5], high)))
     return [_ratio(ratio), f"{lower} to {upper}"]
 
 

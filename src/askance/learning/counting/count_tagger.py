@@ -25,7 +25,7 @@ from askance.learning.counting.tagger_fit import How, TaggerFit
 from askance.learning.counting.tagger_history import PassLog
 from askance.learning.counting.tagger_options import check_options, generator_of
 from askance.learning.counting.tagger_plots import accuracy_figure, tag_counts_figure
-from askance.learning.counting.tagger_progress import FitProgress, Told
+from askance.learning.counting.tagger_progress import FitProgress, Listener
 from askance.learning.counting.tagger_reading import as_arrays, opened
 from askance.learning.counting.tagger_truth import accuracy_on, compared_counts, tag_chances, watched_accuracy
 from askance.learning.counting.token_features import TokenFeatures
@@ -162,7 +162,7 @@ class CountTagger(Estimator):
         regions: Any = None,
         *,
         validation: tuple[Sentences, Sentences] | None = None,
-        progress: Told | None = None,
+        progress: Listener | None = None,
     ) -> Self:
         """Learn from annotated regions.
 
@@ -196,7 +196,7 @@ class CountTagger(Estimator):
         engine: str | Engine = "local",
         *,
         sentences: Sentences | None = None,
-        progress: Told | None = None,
+        progress: Listener | None = None,
     ) -> Self:
         """Learn from a release of counted regions.
 
@@ -217,14 +217,14 @@ class CountTagger(Estimator):
         return self._fit_checked(checked, None, progress)
 
     def _fit_checked(
-        self, release: RegionRelease, validation: tuple[Sentences, Sentences] | None, told: Told | None
+        self, release: RegionRelease, validation: tuple[Sentences, Sentences] | None, listener: Listener | None
     ) -> Self:
         release = release.consistent(self.invalid)
         corpus, arrays = as_arrays(release)
         self.classes_, self.guarantee_ = np.array(release.tags), release.guarantee
         log = PassLog(watched_accuracy(validation, release.tags))
         how = How(self.method, self.structure, self.solver, self.passes, self.features)
-        progress = FitProgress(told)
+        progress = FitProgress(listener)
         given = (corpus, arrays, generator_of(self.random_state), log, how, progress)
         counted = np.array([number for number, region in enumerate(release.regions) if region.labels is None], int)
         labels = np.arange(len(arrays)) >= len(counted)  # they come last, and are trusted

@@ -36,12 +36,12 @@ def node_from_counts(
     seed = int(rng.integers(1 << 31))
 
     def note(stage: str) -> Callable[[Progress], None]:
-        def told(here: Progress) -> None:
+        def note_pass(here: Progress) -> None:
             log.note(stage, NodeModel(features, here.theta), here.log_likelihood)
             if progress is not None:
                 progress.did(len(regions))
 
-        return told
+        return note_pass
 
     wanted = passes or default_passes(len(regions))
     if method == "marginal":

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-Told = Callable[[int, int], object]
+Listener = Callable[[int, int], object]
 
 
 class FitProgress:
@@ -21,8 +21,8 @@ class FitProgress:
     200 of 200
     """
 
-    def __init__(self, told: Told | None = None) -> None:
-        self._told = told
+    def __init__(self, listener: Listener | None = None) -> None:
+        self._listener = listener
         self._done, self._total, self._worth = 0.0, 0, 1.0
 
     def plan(self, windows: int) -> None:
@@ -43,5 +43,5 @@ class FitProgress:
         self._tell()
 
     def _tell(self) -> None:
-        if self._told is not None and self._total:
-            self._told(round(self._done), self._total)
+        if self._listener is not None and self._total:
+            self._listener(round(self._done), self._total)

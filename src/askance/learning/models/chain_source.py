@@ -110,11 +110,11 @@ def check_same_lengths(words: NDArray[np.int64], reports: NDArray[np.int64]) -> 
     """Refuse sentences that have not as many reports as tokens."""
     if len(words) != len(reports):
         raise InvalidInput(f"{len(words) - 1} sentences and {len(reports) - 1} sequences of reports", "as many of both")
-    lengths, told = np.diff(words), np.diff(reports)
-    if not np.array_equal(lengths, told):
-        row = int(np.flatnonzero(lengths != told)[0])
+    lengths, reported = np.diff(words), np.diff(reports)
+    if not np.array_equal(lengths, reported):
+        row = int(np.flatnonzero(lengths != reported)[0])
         raise InvalidInput(
-            f"sentence {row + 1} has {lengths[row]} tokens and {told[row]} reports", "a report for each token"
+            f"sentence {row + 1} has {lengths[row]} tokens and {reported[row]} reports", "a report for each token"
         )
 
 

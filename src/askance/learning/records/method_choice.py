@@ -170,8 +170,8 @@ class FitUnderWay:
         asked = self.problem.ridge
         name = self.factor if method == "auto" else method
         settled = method != "auto" or not self.overlooked(name)
-        told = name != "spectral" and not self.untold
-        plain = self._unpenalised(name) if asked is None and told else None
+        identified = name != "spectral" and not self.untold
+        plain = self._unpenalised(name) if asked is None and identified else None
         if plain is not None and settled:
             return plain
         if asked is not None and (settled or not self._has_scores):

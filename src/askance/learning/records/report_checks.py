@@ -58,22 +58,22 @@ def check_reports(records: SpreadRecords, names: list[str]) -> tuple[str, ...]:
     return (f"The feature reports have {worst.what}: they may not be reports of this channel. {_REMEDY}", *remarks)
 
 
-def check_labels(told: Floats, records: SpreadRecords) -> tuple[str, ...]:
+def check_labels(chances: Floats, records: SpreadRecords) -> tuple[str, ...]:
     """The same of label reports: whatever features tell, noise leaves each report below its largest chance.
 
     Parameters
     ----------
-    told : n x classes
+    chances : n x classes
         P(true class | feature report), as fitted.
     records : SpreadRecords
     """
     matrix, codes, weights = records.label.matrix, records.label_codes, records.weights
     worst, remarks = Fault("", 0.0), "The label reports are {}: they may not be reports of this channel. " + _REMEDY
     for report, row in enumerate(matrix):
-        bound, rows = float(row.max()), len(told) // _BINS
+        bound, rows = float(row.max()), len(chances) // _BINS
         if bound >= 1 or rows < _LEAST_ROWS:
             continue
-        order = np.argsort(-told[:, int(row.argmax())])
+        order = np.argsort(-chances[:, int(row.argmax())])
         for bins in range(1, _BINS // 2 + 1):  # of those whose features speak most for it, few or many
             part = order[: bins * rows]
             own = weights[part]

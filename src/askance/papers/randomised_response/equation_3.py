@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 KEPT = 0.7  # probability of a true answer: log-odds .85, the level of one answer
 SHARE = 0.3  # of "yes" among the truths
-TIMES = (1, 3, 5, 9, 15, 25, 41)
+TIMES = (1, 3, 5, 9, 15, 25, 41)  # odd: no ties; up to where hardly anybody is taken wrongly
 SHOWN = (3, 9, 15)  # simulated with the library's own channel
 CLASSES = ("no", "yes")
 
@@ -95,10 +95,10 @@ def equation_3(rng: np.random.Generator, quick: bool) -> Result:
     )
 
 
-def _apart(channel: Repeated, told: Floats, reports: object) -> float:
+def _apart(channel: Repeated, posterior: Floats, reports: object) -> float:
     """The largest difference between (3) as it is printed and what the channel's own likelihood says."""
     yes = np.array([str(one).split(" | ").count("yes") for one in np.asarray(reports).tolist()], dtype=float)
-    return float(np.abs(told - posterior_of_yes(yes, channel.times)).max())
+    return float(np.abs(posterior - posterior_of_yes(yes, channel.times)).max())
 
 
 def _one_report() -> Finding:
