@@ -11,7 +11,7 @@ from askance.channels.guarantee import proof_page
 from askance.errors import AskanceError
 from askance.printing import html_notes
 
-SPEC_VERSION = 1
+SPEC_VERSION = 1  # of the form in which channels are written down
 _SHOWN = 12  # rows and columns of a table of probabilities: larger ones are for programs
 
 

@@ -19,7 +19,7 @@ from askance.entropy.thresholds import RESOLUTION, RESOLUTION_BITS, log_ratio, s
 from askance.errors import Unidentifiable
 
 _FINE_BITS = RESOLUTION_BITS - 8  # what a threshold has beyond its first byte
-_FINE = float(1 << _FINE_BITS)
+_FINE = float(1 << _FINE_BITS)  # thresholds over this are on the scale of 0 to 256
 # The first comparison is in single precision, on a scale of 0 to 256: its error stays below 1e-4. Whatever is closer
 # to the border than this margin is decided by integers.
 _MARGIN = np.float32(1e-3)

@@ -87,7 +87,7 @@ class _PerThread(threading.local):
 
 
 _per_thread = _PerThread()
-_forks = 0
+_forks = 0  # of this process and those it came from, since this module was loaded
 
 
 def _count_fork() -> None:

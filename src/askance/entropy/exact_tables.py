@@ -24,7 +24,7 @@ Whole = NDArray[np.int64]
 _SPARE = 12  # digits beyond those that are asked for: fewer than 10^9 roundings go into a probability
 _GUIDE_BITS = 14  # 16,384 entries: enough for a few hundred thresholds, and in cache
 _GUIDE_SHIFT = np.uint64(WORD_BITS - _GUIDE_BITS)
-_LARGEST = (1 << WORD_BITS) - 1
+_LARGEST_WORD = (1 << WORD_BITS) - 1  # ends a table: no word is above it
 _PER_BIT = 0.30103  # decimal digits of a bit, rounded up
 _MOST_COINS = 1 << 12  # thresholds of coins that are kept in a table: made in some hundredths of a second
 _MOST_REMEMBERED = 64  # tables
@@ -59,7 +59,7 @@ class SizeTable:
         self._law = law
         floors = _floors(law, WORD_BITS)
         if not law.has_end:  # a word of ones is in doubt, always: it is looked at with more bits
-            floors = [*(floor for floor in floors if floor < _LARGEST), _LARGEST]
+            floors = [*(floor for floor in floors if floor < _LARGEST_WORD), _LARGEST_WORD]
         self._thresholds = np.array(floors, dtype=np.uint64)
         # The first bits of a word nearly always tell the size: no threshold begins with them.
         first = np.arange(1 << _GUIDE_BITS, dtype=np.uint64) << _GUIDE_SHIFT

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 RESOLUTION_BITS = 62  # sums stay inside a signed 64-bit integer
-RESOLUTION = 1 << RESOLUTION_BITS
+RESOLUTION = 1 << RESOLUTION_BITS  # what counts are out of
 _GUARD_BITS = 192  # of exp(epsilon) as an integer: 130 more than counts have, so that rounding is far below one count
 _DIGITS = 120  # of exp(epsilon) in decimal: e^30 has 14 before the point, 192 bits are 58 after it, the rest is spare
 

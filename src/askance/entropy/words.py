@@ -7,7 +7,7 @@ from askance.entropy.bits import BitSource
 from askance.entropy.random_bits import RandomIntegers
 
 Words = NDArray[np.uint64]
-WORD_BITS = 64
+WORD_BITS = 64  # of a uint64
 
 
 class RandomWords:

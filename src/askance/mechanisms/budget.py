@@ -67,7 +67,7 @@ class Budget:
         return f"epsilon {written(self.epsilon)}" + (f", delta {written(self.delta)}" if self.delta else "")
 
 
-NOTHING = Budget(Fraction(0))
+NOTHING = Budget(Fraction(0))  # what sums of budgets start from
 
 
 def written(number: Fraction) -> str:

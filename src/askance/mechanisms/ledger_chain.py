@@ -17,7 +17,7 @@ from typing import Any, Literal, Self
 from askance.errors import InvalidInput, ReleaseError
 
 FORMAT = "askance-ledger-receipt"
-VERSION = 1
+VERSION = 1  # of the format of receipts
 _REMEDY = "Ask who holds the file; an untouched copy goes on from where it was."
 
 

@@ -20,7 +20,7 @@ from askance.mechanisms.ledger_people import KnownPeople, StoredGroup
 from askance.mechanisms.person_keys import KEY_BYTES
 
 _APPLICATION = 0x41534B4C  # "ASKL", at a fixed place in the file: what `file` and we know a ledger by
-_VERSION = 3
+_VERSION = 3  # of the tables below
 _PATIENCE = 60.0  # seconds to wait for another process
 _ENTRIES = """
 CREATE TABLE entries (sequence INTEGER PRIMARY KEY, kind TEXT NOT NULL, entry INTEGER NOT NULL, time TEXT NOT NULL,

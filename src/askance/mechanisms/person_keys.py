@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from askance.channels.columns import NOT_ARROW, as_column
 from askance.errors import InvalidInput
 
-KEY_BYTES = 32
+KEY_BYTES = 32  # 256 random bits, which nobody guesses; the hash takes up to 64
 # Of a hash: among a million people who are compared with a million others, two are taken for one with a probability of
 # 10^12 / 2^64, one in 18 million. Even then nobody's budget is exceeded: the two share one.
 _HASH_BYTES = 8

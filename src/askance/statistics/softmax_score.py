@@ -21,7 +21,7 @@ from askance.statistics.softmax_loops import add_sums, differentiate
 
 Method = Literal["marginal", "moments"]
 
-_NO_WEIGHTS = np.empty(0)
+_NO_WEIGHTS = np.empty(0)  # what compiled loops, which know no None, take in place of it
 # Columns up to which our own loop, which copies nothing, beats copies and a matrix product of BLAS: measured at
 # 3 to 785 columns, where it takes .4 (21), .7 (161), .95 (241), 1.1 (401) and 1.6 (785) times as long.
 NARROW = 256

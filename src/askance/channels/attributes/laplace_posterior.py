@@ -6,6 +6,7 @@ import numpy as np
 
 from askance.arrays import Floats
 
+# The tail of a normal law is erfc(x / sqrt 2) / 2, its mean absolute number sqrt(2 / pi).
 _ROOT_HALF = math.sqrt(0.5)
 _ROOT_TWO_OVER_PI = math.sqrt(2 / math.pi)
 _FAR_OUT = 100.0  # standard deviations: beyond it an expansion of normal tails is good to 1e-9

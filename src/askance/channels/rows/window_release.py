@@ -33,7 +33,7 @@ from askance.errors import InvalidInput
 # bounds, and most people are far from both. A wrong guess costs a few per cent of variance, never bias or privacy.
 TYPICAL_SQUARE = 0.15
 
-ONE_BYTE, TWO_BYTES = 1 << 8, 1 << 16
+ONE_BYTE, TWO_BYTES = 1 << 8, 1 << 16  # codes that a report of so many bytes can have
 _COARSE_WINDOW = 16  # in a narrower window, rounding to codes would add more than 1% to its variance
 
 

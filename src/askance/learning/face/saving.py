@@ -20,7 +20,7 @@ from askance.files.kinds import MODEL
 from askance.files.targets import check_target, write_text
 
 FORMAT = "askance-model"
-VERSION = 1
+VERSION = 1  # of the format of saved models
 ESTIMATORS = {
     "AnswerRegression": "askance.learning.surveys.answer_regression",
     "CountTagger": "askance.learning.counting.count_tagger",

@@ -16,7 +16,7 @@ from askance.learning.models.chain_loops import expectations
 from askance.learning.models.fitted import summed
 
 Method = Literal["marginal", "moments"]
-_NONE = np.empty((0, 0))
+_NO_EVIDENCE = np.empty((0, 0))  # what compiled loops, which know no None, take in place of it
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ class ChainProblem:
         count = len(self.starts) - 1
         shape = (count if each else 1, self.tags, self.tags)
         prior, pairs = np.empty_like(scores), np.zeros(shape)
-        values = -expectations(scores, steps, _NONE, self.starts, prior, pairs)
+        values = -expectations(scores, steps, _NO_EVIDENCE, self.starts, prior, pairs)
         if self.method == "marginal":
             after, more = np.empty_like(scores), np.zeros(shape)
             values += expectations(scores, steps, self.evidence, self.starts, after, more)
@@ -106,5 +106,5 @@ class ChainProblem:
         weights, transitions = self.split(theta)
         scores = np.ascontiguousarray(self.table @ weights)
         found, pairs = np.empty_like(scores), np.zeros((1, self.tags, self.tags))
-        expectations(scores, np.exp(transitions), self.evidence if given else _NONE, self.starts, found, pairs)
+        expectations(scores, np.exp(transitions), self.evidence if given else _NO_EVIDENCE, self.starts, found, pairs)
         return found

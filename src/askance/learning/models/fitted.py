@@ -8,7 +8,7 @@ import numpy as np
 from askance.arrays import Floats
 
 _STEP = 1e-4  # of central differences of a gradient: its error, of the order of the square, and rounding are both 1e-8
-DIFFERENCE_ERROR = 1e-8
+DIFFERENCE_ERROR = 1e-8  # relative, of a Hessian by such differences: what is smaller is not told from zero
 POINTS_AT_ONCE = 64  # whose gradients one pass over the records sums, where these are far away
 MOST_DIFFERENCED = 300  # parameters up to which a Hessian is made of differences: two passes for each
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from askance.arrays import Floats
 from askance.learning.records.latent_block import LogitMoments, Part, PriorScores, Pull, ReportLaw, pairs
 
-_TINY = 1e-300
+_TINY = 1e-300  # in place of zero, to divide by or take the logarithm of: a double in full, and smaller than any share
 # Standard deviation of a class, as a share of that of all reports: less is a single number, on which a class of its
 # own would fit whatever was rounded. Of the truth it is hidden below any noise.
 _NARROWEST = 0.05

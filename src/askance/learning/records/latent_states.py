@@ -19,7 +19,7 @@ from askance.learning.records.latent_block import LogitMoments, Part, PriorScore
 from askance.learning.records.latent_loops import add_looked_up, add_to_cells
 from askance.learning.records.prior import water_filling
 
-_TINY = 1e-300
+_TINY = 1e-300  # in place of zero, to divide by or take the logarithm of: a double in full, and smaller than any share
 _AT_BORDER = 1e-6  # probability of a state in a class below which it counts as impossible there, and is no parameter
 _STEPS = 3  # of expectation-maximisation inside a step, where the exact step of a law has no formula
 

@@ -4,8 +4,8 @@ import math
 
 from askance.compiled import compiled
 
-_ROOT_HALF = math.sqrt(0.5)
-_NORMAL = 1 / math.sqrt(2 * math.pi)
+_ROOT_HALF = math.sqrt(0.5)  # the tail of a normal law is erfc(x / sqrt 2) / 2
+_NORMAL_PEAK = 1 / math.sqrt(2 * math.pi)  # its density at zero
 _MACKAY = math.pi / 8  # the probit with the sigmoid's slope at zero (MacKay 1992)
 
 
@@ -24,7 +24,7 @@ def fill_expected_sigmoid(mean, variance, shares, scales, tail, probability, by_
             root = 1 / math.sqrt(scales[j] ** 2 + width)
             scaled = at * root
             total += shares[j] * 0.5 * math.erfc(-scaled * _ROOT_HALF)
-            step = shares[j] * _NORMAL * math.exp(-0.5 * scaled * scaled) * root
+            step = shares[j] * _NORMAL_PEAK * math.exp(-0.5 * scaled * scaled) * root
             slope += step
             drift -= 0.5 * step * scaled * root
         probability[i] = total

@@ -19,7 +19,7 @@ from askance.learning.records.logistic_normal import expected_sigmoid
 from askance.learning.records.logit_objective import HeldOut, LogitObjective, typical_direction
 from askance.learning.records.softmax_normal import label_slopes
 
-_TINY = 1e-300
+_TINY = 1e-300  # in place of zero, to divide by or take the logarithm of: a double in full, and smaller than any share
 _ROWS_AT_ONCE = 4096  # of tables with a column for each parameter of the prior
 # Of the prior's information, relative and on the scale of correlations: what is flatter is not known, and not used.
 _FLAT = 1e-8

@@ -12,7 +12,7 @@ from askance.learning.surveys.hidden_states import FactorValue
 Link = Literal["logit", "probit", "cloglog"]
 LINKS: tuple[Link, ...] = ("logit", "probit", "cloglog")
 
-_ROOT = float(np.sqrt(2 * np.pi))
+_ROOT_TWO_PI = float(np.sqrt(2 * np.pi))  # what the density of a normal law is divided by
 _LARGEST = 50.0  # exp(-exp(50)) is zero long before
 _SMALLEST = 1e-300  # probabilities below count as this: their logarithm stays finite
 
@@ -41,7 +41,7 @@ def curve(link: Link, at: Floats) -> Curve:
         slope = below * above
         return Curve(below, above, slope, slope * (above - below))
     if link == "probit":
-        bell = np.exp(-0.5 * np.minimum(at**2, 4 * _LARGEST**2)) / _ROOT
+        bell = np.exp(-0.5 * np.minimum(at**2, 4 * _LARGEST**2)) / _ROOT_TWO_PI
         return Curve(ndtr(at), ndtr(-at), bell, np.where(np.isfinite(at), -at, 0.0) * bell)
     grown = np.exp(np.minimum(at, _LARGEST))
     above = np.exp(-grown)

@@ -17,6 +17,8 @@ from askance.learning.surveys.survey_sample import SurveySample
 from askance.releases.header import whole_person
 
 _IMPOSSIBLE = 4.0  # standard errors below zero: by chance once in 30,000 data sets
+# Where all reports are equal their standard error is zero: a share that is so little below zero is that of a channel
+# with hardly any noise, or rounding. Tests are the same without it and at 1e-7.
 _ROUNDING = 1e-9
 MOST_STATES = 1024  # of all answers together: ten questions of yes or no; more have fewer than a person for each
 

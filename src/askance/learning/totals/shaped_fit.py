@@ -24,7 +24,7 @@ from askance.statistics.base import Records
 
 # Variances of scores that are looked at: from labels that features hardly tell to labels that they separate.
 _SCALES = (0.03, 0.2, 1.0, 4.0, 16.0, 64.0)
-_STEPS = 30
+_STEPS = 30  # of Newton: tests end before (they are the same at 300), and not before 3
 _SOME_ROWS = 12_288  # of larger data choose the prior's scale, and start the fit
 _PART_ROWS = 8_192  # so small that a few ten thousand rows keep all cores busy
 _NO_LESS = 1e-9  # of the largest variance of a total: so far doubles tell none from little

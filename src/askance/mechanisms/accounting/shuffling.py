@@ -43,6 +43,9 @@ class _Grid(NamedTuple):
     precise: float
 
 
+# Warner's channel and four answers, 10^3 to 10^6 reports: a grid ten times finer gives a level that is lower by 2e-6 to
+# 3e-4 of it, in 1.2 to 1.9 s in place of .1 to .3; ten times coarser it is higher by 1e-4 to .06. Ten times more of the
+# last number adds 5e-6 of the level, ten times less takes off 6e-7.
 _FINE = _Grid(200.0, float(1 << 18), 1e-6)
 # At most 1% higher up to 10^5 reports and 4% at 10^6, twenty times as fast: measured for Warner's and four answers.
 _COARSE = _Grid(100.0, float(1 << 15), 5e-3)

@@ -21,11 +21,12 @@ _BEYOND = 1e-6  # of the tail that is asked for: how much may lie above the wind
 _ROUNDING = 16 * 2.0**-52  # of one transform of sum 1, by level of its butterflies; Higham (2002) has about 5
 _SLACK = 1e-9  # relative: beyond the rounding errors of logarithms and exponentials
 _MOST_TILT = 30.0  # by step: with a larger one, only the largest number would be left
+# Where searches for a tilt end. Tests are the same at 1e-10 and 1e-100, and fail at 1e-3: bounds are then loose.
 _LEAST_TILT = 1e-30
 _NEAR = 0.01  # relative: how much larger than the least a bound may be
 _COMMON = 0.5  # events that are more probable are no tail
 _LONGEST = 1 << 24  # a window of so many numbers takes a gigabyte
-_GOLDEN = (math.sqrt(5) - 1) / 2
+_GOLDEN = (math.sqrt(5) - 1) / 2  # a search by it needs one new value for each step
 
 
 @dataclass(frozen=True, eq=False)

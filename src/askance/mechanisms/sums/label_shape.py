@@ -26,7 +26,7 @@ REACH = 3.0  # no standardised value is farther from zero: limits that are, in s
 _STANDARD_BITS = 16  # steps of 1/65536 of a standard deviation: far finer than any noise that is added
 _EXACT_BITS = 53  # whole numbers up to 2^53 are doubles
 _VALUE_BITS = 20  # squares of turned values, up to 2^13 of them, add up exactly
-MOST_AXES = 1 << (_EXACT_BITS - 2 * _VALUE_BITS)
+MOST_AXES = 1 << (_EXACT_BITS - 2 * _VALUE_BITS)  # 2^13: squares of so many still add up exactly
 
 
 @dataclass(frozen=True, eq=False)

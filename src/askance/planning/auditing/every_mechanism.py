@@ -20,7 +20,8 @@ from askance.planning.auditing.release_audit import ReleaseAudit
 from askance.releases.counts_task import Mechanism as CountsMechanism
 from askance.releases.label_task import Mechanism as SumsMechanism
 
-_COLUMNS = {"age": (0.0, 100.0), "income": (-5.0, 15.0)}
+# Bounds of two columns of unlike size, one of which reaches below zero: any others would do.
+_EXAMPLE_COLUMNS = {"age": (0.0, 100.0), "income": (-5.0, 15.0)}
 _DELTA = 1e-3  # for mechanisms that have one
 _FEWER = 25  # times fewer releases than reports: each takes a millisecond or more
 _FEWEST = 40  # releases
@@ -49,7 +50,7 @@ _EXAMPLES: tuple[Any, ...] = (
     rows.PrivateNumber(0.0, 100.0, 2.0, "piecewise"),
     rows.PrivateNumber(0.0, 100.0, 2.0, "duchi"),
     rows.SampledCoordinates(5, 6.0),
-    *(rows.PrivateRow(_COLUMNS, 4.0, mechanism) for mechanism in rows.MECHANISMS),
+    *(rows.PrivateRow(_EXAMPLE_COLUMNS, 4.0, mechanism) for mechanism in rows.MECHANISMS),
     RegionCounts(["noun", "verb"], width=3),
     attributes.StateFlip(4, 0.3, dim=3),
     attributes.GaussianNoise(1.0, dim=2, bounds=(0.0, 1.0)),

@@ -26,7 +26,9 @@ from askance.planning.auditing.cell_tests import binomial_p_values
 _REPORTS = 1 << 20  # single numbers that are drawn: they show noise that is cut off at a tail of 2^-16
 _WORK = 1 << 24  # numbers drawn, where a report is costly
 _BINS = 32  # of equal probability, in which numbers are counted
-_FAIR_BITS = 5  # with a scale of 1,024 steps or more, so many are fair to one part in 10,000
+# Lowest bits of noise that are looked at, and the steps of its scale from which on: so many are then fair to one part
+# in 10,000.
+_FAIR_BITS = 5
 _ENOUGH_STEPS = 1024
 _ASKS = "Do numbers have the declared law, in the tails and in the lowest digits too?"
 

@@ -32,10 +32,10 @@ _ROWS = 1 << 17  # of which a thousandth is 131 people: a quarter of them lie, u
 _TIMES = 8  # as many rows as draws were asked for: replays are cheap
 _NUMBERS = 1 << 21  # fields of all rows, where there are many
 _WORK = 1 << 23  # numbers drawn, where a report is costly
-_FEWEST = 64
+_FEWEST_ROWS = 64  # of very wide reports: what touches 7% of people is seen in so many with a probability of .99
 _BYTES = (0x00, 0x1F, 0x40, 0x55, 0x7B, 0x9A, 0xB4, 0xC0, 0xE1, 0xFF)  # spread over all bytes, low and high bits
 _HARDLY, _MORE = 100, 16  # if at most one report in 100 differs, 16 times as many people are looked at
-_CONSTANT_ROWS = 1 << 14
+_CONSTANT_ROWS = 1 << 14  # special treatment of one in 3,600 is seen in so many with a probability of .99
 _CONSTANT_BLOCKS = 256  # of one byte again and again: a draw that needs more for so few rows never ends
 _ASKS = "Does anything but the truth and the random bytes decide a report?"
 _POWER = 0.99  # the probability with which the share that is called noticeable would be noticed
@@ -54,7 +54,7 @@ def audit_leaks(fields: AuditedFields, asked: int | None, draws: int, error_rate
     error_rate : float
     """
     rng = np.random.default_rng()
-    rows = max(_FEWEST, min(_ROWS, _NUMBERS // len(fields.names), _WORK // fields.work, _TIMES * (asked or _ROWS)))
+    rows = max(_FEWEST_ROWS, min(_ROWS, _NUMBERS // len(fields.names), _WORK // fields.work, _TIMES * (asked or _ROWS)))
     truths = fields.truths(rows, rng)
     tape = Tape()
     first = played(fields, truths, tape)
