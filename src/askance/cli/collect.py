@@ -37,7 +37,7 @@ _KeysOption = Annotated[
     ),
 ]
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
-_MOST_INVITATIONS = 1_000_000
+_MOST_INVITATIONS = 1_000_000  # their links and digests take 3 s and 190 MB, ten times more ten times that
 _MOST_SHOWN = 10  # disputed windows on a terminal
 
 

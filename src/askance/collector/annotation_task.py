@@ -24,7 +24,7 @@ _KEYS = (
     "language", "words",
 )  # fmt: skip
 _MOST_TAGS = 60  # more than anybody can look through; the Penn treebank has 45
-_MOST_TIMES = 9
+_MOST_TIMES = 9  # nothing else depends on it: a shared window that more people count is stored in the same way
 
 
 @dataclass(frozen=True)

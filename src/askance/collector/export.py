@@ -11,7 +11,7 @@ from askance.releases.declared_columns import conform_columns
 from askance.releases.release import Release
 from askance.releases.writer import ReleaseWriter
 
-_ROWS_AT_A_TIME = 50_000
+_ROWS_AT_A_TIME = 50_000  # that are columns at one time, beside the texts of all; the file is the same for any number
 
 
 def export_release(asked: Questionnaire, store: Store, out: str | os.PathLike[str], *, overwrite: bool) -> Release:

@@ -19,7 +19,7 @@ from askance.releases.declarations import Covariate, Question
 from askance.releases.release import Release
 from askance.reports.summary import Summary
 
-_LEVEL = 0.95
+_LEVEL = 0.95  # of the intervals on the dashboard, as summaries have if nothing else is asked for
 
 
 def live_figures(asked: Questionnaire, standing: Standing, tallies: Mapping[str, int]) -> dict[str, Any]:

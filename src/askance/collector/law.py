@@ -14,7 +14,7 @@ from askance.entropy.thresholds import RESOLUTION
 from askance.errors import InvalidInput
 from askance.releases.declarations import Question
 
-RANDOM_BYTES = 8
+RANDOM_BYTES = 8  # the fewest whole bytes that hold the 62 bits of a count; ``static/law.mjs`` takes as many
 _SPARE_BITS = 2  # eight bytes have two bits more than counts are out of
 _MOST_CELLS = 10_000  # numbers in a page's table; a design with a hundred choices has as many, and loads in a blink
 

@@ -1,7 +1,7 @@
 """Probabilities as people understand them best: so many times out of ten."""
 
 _EXACT = 1e-9  # a probability that is so near a fraction is said without "about"
-_DENOMINATORS = (10, 100, 1000, 10_000)
+_DENOMINATORS = (10, 100, 1000, 10_000)  # what is rarer than 1 in 20,000 is about 0 of 10,000
 
 
 def odds(probability: float) -> tuple[str, str, bool]:

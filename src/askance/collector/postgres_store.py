@@ -11,7 +11,7 @@ from askance.collector.store import Outcome, Store, StoreUnavailable, migrations
 from askance.errors import InvalidInput
 
 _MIGRATION_LOCK = 0x41534B43  # ASKC: two processes that start together bring the tables up to date one after the other
-_SECONDS_TO_CONNECT = 10
+_SECONDS_TO_CONNECT = 10  # a network answers within one; who sends a response waits so long, and is told to try again
 
 
 @contextmanager

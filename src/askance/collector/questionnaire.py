@@ -21,7 +21,7 @@ from askance.releases.declarations import Covariate, Question
 from askance.releases.study import Study
 
 LONGEST_TEXT = 200  # letters of a covariate without levels
-LONGEST_TOKEN = 64
+LONGEST_TOKEN = 64  # letters; ours have 22: what is longer is not worth hashing
 
 
 class RefusedResponse(InvalidInput):

@@ -6,7 +6,7 @@ import ipaddress
 import secrets
 import time
 
-_SECONDS = 60.0
+_WINDOW = 60.0  # seconds: the limit is so many a minute
 _MOST_ADDRESSES = 50_000  # some 10 MB; beyond it the oldest are forgotten first
 
 
@@ -37,7 +37,7 @@ class RateLimit:
         now = time.monotonic()
         name = hmac.new(self._key, _network(address), hashlib.sha256).digest()
         began, count = self._seen.pop(name, (now, 0))
-        if now - began >= _SECONDS:
+        if now - began >= _WINDOW:
             began, count = now, 0
         self._seen[name] = began, count + 1  # at the end: the first ones are the oldest
         while len(self._seen) > _MOST_ADDRESSES:

@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from askance.errors import AskanceError, InvalidInput
 
-_SECONDS_A_DAY = 86_400
+_SECONDS_A_DAY = 24 * 60 * 60
 _ID_BYTES = 16  # random: two of a million reports share one with probability 1e-27
 
 

@@ -18,7 +18,7 @@ from askance.releases.sealed_parquet import Seal, read_end
 
 NAME = "_manifest.json"
 FORMAT = "askance-manifest"
-VERSION = 1
+VERSION = 1  # of the format of manifests
 _REMEDY = "Copy the whole folder again, or ask for it again."
 
 

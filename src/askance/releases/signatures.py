@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 FORMAT = "askance-signature"
-VERSION = 1
+VERSION = 1  # of the format of signatures
 IN_FOLDER = "_signature.json"
 _KIND = FileKind.of_format(FORMAT)
 _RECIPE = "Make one: openssl genpkey -algorithm ed25519 -out key.pem; openssl pkey -in key.pem -pubout -out public.pem"

@@ -12,7 +12,7 @@ from askance.reports.summary import Summary
 from askance.reports.units import Unit
 
 FORMAT = "askance-report"
-VERSION = 1
+VERSION = 1  # of the format of reports
 _MISFIT = 0.01  # the usual bound for a check that nobody asked for: it cries wolf once in a hundred honest studies
 _LARGE_CONDITION = 1e4  # of correlations: two coefficients that go together to about one in ten thousand
 NAIVE = "reports taken as the truth (wrong)"

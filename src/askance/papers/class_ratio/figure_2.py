@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 Predict = Callable[[Floats], float]
 
 ROWS = 600  # in each bag and in each group, as in the paper's table 1
-QUICK_ROWS = 150
+QUICK_ROWS = 150  # in place of these, in a quick run
 QUICK_SLACK = 1.1  # times the error of another method: two draws of few rows tell no more
 RHO = 0.1  # share of the rarer class in a training bag
 SHARES = np.arange(0.1, 0.95, 0.1)  # of the second class in new groups
-EXTREME = (0.1, 0.9)
+EXTREME = (0.1, 0.9)  # the first and last of them: the extreme skews of the claim
 STYLES = {
     "pSVM": ("proportion-SVM, counted", VERMILION, "D"),
     "InvCal": ("inverse calibration, counted", GREY, "v"),

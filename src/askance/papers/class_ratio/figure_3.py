@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 EPSILON, DELTA = 0.05, 0.05  # the paper's default of section 4.1; section 4.3 names no other
 RHO = 0.05  # share of every class but one in a training bag
-QUICK_ROWS = 160
+QUICK_ROWS = 160  # of a bag or group, in a quick run
 COMPONENTS = 64  # of 784 pixels: keeps the whole figure to minutes
 ROWS_A_CLASS = 300  # table 1: bags and groups of 3,000 rows with ten classes, of 900 with three
 STYLES = {

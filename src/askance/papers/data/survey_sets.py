@@ -17,6 +17,7 @@ from askance.channels.labels.surveys import Crosswise, ForcedResponse, Stochasti
 from askance.papers.data.data_folder import Sourced, data_file
 
 ANSWERS = ("no", "yes")
+# The designs of the published surveys, by their published probabilities.
 DIE = ForcedResponse(1 / 6, 1 / 6)
 LIES = {"2/12": StochasticLieDetector(2 / 12), "10/12": StochasticLieDetector(10 / 12)}
 BIRTHDAY = {"direct": Identity(ANSWERS), "crosswise": Crosswise(0.25)}

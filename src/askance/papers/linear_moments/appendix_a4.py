@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-ALPHA = 1.0
+ALPHA = 1.0  # of the simulations
 SMALL_ALPHA = 0.1  # where the approximations for small alpha hold to a thousandth
 FEW = 2  # ones a row, whatever its length
 CALIBRATIONS: tuple[Calibration, Calibration] = ("paper", "tight")
+# Values a row: the published calibration at three lengths, ours at one.
 SIMULATED_AT: dict[Calibration, tuple[int, ...]] = {"paper": (4, 16, 64), "tight": (16,)}
 LONGEST = 1_000  # values a row in the plots
 COORDINATE, PER_VALUE = "coordinate release", "per-value"

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FEATURES = np.array([[0.0, 0.0, 1.0, 1.0], [0.0, 1.0, 0.0, 1.0]])  # two bits: four truths
+# Parameters of the two signals, and the shares of truth that are drawn and simulated.
 SIGNALS = {"weak": (2.0, -0.1), "strong": (5.0, -1.0)}
 SIMULATED_AT = (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9)
 CURVE_AT = np.linspace(0.01, 1.0, 199)

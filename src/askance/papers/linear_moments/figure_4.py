@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FEATURES = np.array([[5.0, -1.0, 0.0]])
+FEATURES = np.array([[5.0, -1.0, 0.0]])  # of the three truths, as printed
 THETA = np.array([0.15])  # not printed; puts the truth in the middle of the simplex
 # The S of the figure is not printed: this is the one of figure 5, whose moment lines are oblique.
 MATRIX = np.array([[1 / 3, 1 / 6, 1 / 4], [1 / 3, 1 / 6, 1 / 2], [1 / 3, 2 / 3, 1 / 4]])

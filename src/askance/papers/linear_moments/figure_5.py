@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+# Features of the three truths, and S: probabilities of reports, by truth.
 FEATURES = np.array([[2.0, 1.0, 0.0]])
 MATRIX = np.array([[1 / 3, 1 / 6, 1 / 4], [1 / 3, 1 / 6, 1 / 2], [1 / 3, 2 / 3, 1 / 4]])
 THETA = -1.0  # not printed; here the expected likelihood has a second, spurious maximum
-GRID = np.linspace(-6, 6, 1_201)
+GRID = np.linspace(-6, 6, 1_201)  # of theta, in steps of .01
 SAMPLED_AT = (-3.0, -1.0, 0.7, 2.0, 4.0)  # one theta in each stretch where the expected curvature keeps its sign
 
 _STEP = 2e-3  # of finite differences: error of order 1e-6 here

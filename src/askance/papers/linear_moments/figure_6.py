@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ALPHAS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # the range of the paper's axis
-MODERATE, LARGEST = 4.0, 16.0
+MODERATE, LARGEST = 4.0, 16.0  # two of them, at which findings are looked for
 PUBLISHED = {"housing": ("per-value",), "proteins": ("coordinate", "triple")}
 OURS = ("window", "unit", "sampled")
 LEVELS = {"per-value": 0.5, "coordinate": 0.5, "triple": 1.5}  # exact level of the published calibration, over alpha

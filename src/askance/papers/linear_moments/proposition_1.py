@@ -24,7 +24,7 @@ TRUTHS = np.array(list(product([0, 1], repeat=5)), dtype=float)
 SEEN = TRUTHS[:, :2]
 THETA = np.array([0.8, -0.5])
 LEVELS = (0.5, 1.0, 2.0, 4.0)
-ROUNDING = 1e-15
+ROUNDING = 1e-15  # some units in the last place of probabilities, which are below one
 
 
 def _law(theta: Iterable[float]) -> Floats:

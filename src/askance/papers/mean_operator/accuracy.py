@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 ALPHAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # from a level where all is noise to one where nearly nothing is lost
-QUICK_ALPHAS = (0.01, 0.1, 1.0)
+QUICK_ALPHAS = (0.01, 0.1, 1.0)  # some of them, for a quick run
 DELTA = 1e-6  # well below one over the number of people, as is usual
 CENTRAL: tuple[Mechanism, ...] = ("laplace", "knorm", "gaussian")
 MECHANISMS: tuple[Mechanism, ...] = (*CENTRAL, "response")

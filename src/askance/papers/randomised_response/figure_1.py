@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 FLIPS = (0.0, 0.05, 0.1, 0.2, 0.4)  # probabilities p_f
 COLOURS = (INK, BLUE, GREEN, ORANGE, VERMILION)
 SHOWN = 0.3  # the true theta of the curves
-GRID = np.linspace(0.001, 0.999, 999)
-TRUTHS = np.linspace(0.05, 0.95, 19)
+GRID = np.linspace(0.001, 0.999, 999)  # of theta, in steps of .001
+TRUTHS = np.linspace(0.05, 0.95, 19)  # in steps of .05
 
 
 def noisy_share(truth: Floats | float, flip: float) -> Floats | float:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FLIPS = (0.1, 0.2, 0.3, 0.4)  # of the paper's figure
 ROUNDS = 40  # of EM
 SAMPLING_RIDGE = 50.0  # between 30 and 100, which were best at p_f = 0.2 and 0.4 on threes and fives
-QUICK_FLIPS = (0.1, 0.3)
+QUICK_FLIPS = (0.1, 0.3)  # some of them, for a quick run
 CLEAN, TRUE, LEARNED, FLAT = "log reg", "SD true prior", "SD learn prior", "SD flat prior"
 NOISE, NOISE_RIDGE, OURS = "log reg noise", "log reg noise, ridge by cross-validation", "askance"
 STYLES = {

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SHARE = 0.42  # of voters for "one", who loses
 P10, P01 = 0.3, 0.2  # P(report one | zero), P(report zero | one): enough to make "one" seem to win
 LIE = 0.25  # of the symmetric example, equation (2)
-SIZES = (100, 1_000, 10_000, 100_000, 1_000_000)
+SIZES = (100, 1_000, 10_000, 100_000, 1_000_000)  # of electorates
 
 _CHANNEL = FiniteChannel([[1 - P10, P01], [P10, 1 - P01]], classes=["zero", "one"])
 _REPORTED = (1 - P01) * SHARE + P10 * (1 - SHARE)  # the share of "one" among the reports
