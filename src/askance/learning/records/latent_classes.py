@@ -17,8 +17,7 @@ from askance.learning.records.latent_reports import LatentReports
 
 # 1,797 pictures of digits with 61 bits, ten times each and one bit in ten turned, reach it in 19 s, while the criterion
 # still falls (what is found then says so). Without it the rule of rows ends the search at 62 classes, after 40 s, and
-# .825 of labels are right; with four classes .800 are. With four times each, that rule ends the search at 26, after 4
-# s.
+# .825 of labels are right; with four classes .800 are. With four times each, that rule ends the search at 26.
 MOST_CLASSES = 40
 _ROWS_FOR_EACH = 5  # of a parameter, below which a class more would be learned from next to nothing
 _FIRST_STEPS = 4  # by which splits are compared

@@ -19,7 +19,7 @@ from askance.planning.quantities.grouped_design import joint_covariance
 from askance.planning.theory.fisher_information import law_information
 
 _GRID = 801  # points of a continuous outcome over ten deviations to each side: sums are integrals to 1e-12
-_FAR = 10.0  # deviations
+_FAR = 10.0  # deviations, beyond which a normal law has 1e-23
 
 Outcome = Literal["linear", "logistic", "poisson"]
 
