@@ -2,7 +2,7 @@
 
 from askance.lazy import public_names
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __getattr__, __dir__, __all__ = public_names(__name__)
 __all__ += ["__version__"]
