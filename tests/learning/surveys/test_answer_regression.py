@@ -146,3 +146,15 @@ def test_nodes_one_by_one_and_all_at_once_are_the_same_likelihood(monkeypatch):
     monkeypatch.setattr("askance.learning.surveys.answer_likelihood._ROWS_AT_ONCE", 1)
     for one, other in zip(likelihood(theta + 0.1)[:3], at_once[:3], strict=True):  # value, gradient, information
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10)
+
+
+def test_groups_that_tell_the_answers_apart_are_remarked_upon():
+    rng = np.random.default_rng(1)
+    x, group = rng.normal(size=150), np.arange(150) % 15
+    truth = np.where(x + 2 * rng.normal(size=15)[group] > 0, "yes", "no")
+    channel = ask.Warner(0.95)
+    with pytest.warns(ask.AskanceWarning, match="Read signs, not sizes"):
+        fitted = ask.AnswerRegression(channel, intervals="wald").fit(
+            x[:, None], channel.simulate(truth, rng), groups=group
+        )
+    assert fitted.group_spread_ > 6

@@ -258,6 +258,13 @@ class AnswerRegression(SurveyEstimator, LikelihoodResults, PredictedIntervals):
             self.spread_curve_ = self._from_the_border(model, group, plain, slopes)
             notes.append("Groups differ no more than chance makes them: their standard deviation is estimated as 0.")
             return plain, notes
+        apart = float(np.exp(best.theta[slopes]))
+        if 2 * apart > _FAR[checked_link(self.link)]:  # one group in twenty is as far out as a fit that ran away
+            notes.append(
+                f"The groups differ by a standard deviation of {apart:.1f} on the scale of the link: with covariates "
+                "they tell the answers apart nearly without error, so that how large any effect is can hardly be told. "
+                "Read signs, not sizes, or leave groups or covariates out."
+            )
         ratio = 2 * (best.likelihood(best.theta).value - base)
         # At its border the ratio is zero half of the time (Self & Liang 1987).
         self.group_p_value_ = 0.5 * float(gammaincc(0.5, ratio / 2))
