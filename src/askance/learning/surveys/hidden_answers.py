@@ -138,7 +138,7 @@ def notes_on_reports(
         heft = np.ones(len(answer.unbiased)) if weights is None else weights
         share, error = answer.unbiased_shares(weights, sample)
         # Few reports of a kind also look more alike than they are: what errors would be at the border counts, too.
-        error = np.maximum(error, _error_at_border(answer, share, heft))
+        error = np.maximum(error, error_at_border(answer, share, heft))
         if np.any(share < -_IMPOSSIBLE * error - _ROUNDING):
             k = int(share.argmin())
             notes.append(
@@ -149,17 +149,24 @@ def notes_on_reports(
     return notes
 
 
-def _error_at_border(answer: HiddenAnswer, share: Floats, heft: Floats) -> Floats:
-    """Standard errors of unbiased shares if the truth were the nearest that is possible; zero for several reports."""
-    if len(answer.channels) > 1:
-        return np.zeros(len(share))
-    (channel,) = answer.channels
+def error_at_border(answer: HiddenAnswer, share: Floats, heft: Floats) -> Floats:
+    """Standard errors of unbiased shares if the truth were the nearest that is possible.
+
+    Given the truth the reports of one person are independent: of their average only what varies with the truth stays.
+    """
     possible = np.maximum(share, 0.0)
-    law = channel.matrix @ (possible / possible.sum())
-    law = law / law.sum()
-    unbiasing = channel.unbiasing_matrix(law)
-    spread = np.maximum(unbiasing**2 @ law - (unbiasing @ law) ** 2, 0.0)
-    errors: Floats = np.sqrt(spread * float(heft @ heft)) / float(heft.sum())
+    possible = possible / possible.sum()
+    of_truth = possible * (1 - possible)
+    spread = of_truth
+    for channel in answer.channels:
+        law = np.maximum(
+            channel.matrix @ possible, 0.5 / len(heft)
+        )  # a report that nobody gave is rare, not impossible
+        law = law / law.sum()
+        unbiasing = channel.unbiasing_matrix(law)
+        of_report = unbiasing**2 @ law - (unbiasing @ law) ** 2
+        spread = spread + (of_report - of_truth) / len(answer.channels) ** 2
+    errors: Floats = np.sqrt(np.maximum(spread, 0.0) * float(heft @ heft)) / float(heft.sum())
     return errors
 
 
