@@ -9,7 +9,7 @@ import gzip
 import os
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -79,7 +79,9 @@ def accuracy(tagger: ask.CountTagger, test: Tagged) -> float:
     return float(tagger.score(*test, of="truth"))
 
 
-def structures(language: str, train: Tagged, test: Tagged, width: int | None, wanted: float) -> Iterator[Measurement]:
+def structures(
+    language: str, train: Tagged, test: Tagged, width: int | None, wanted: float
+) -> Generator[Measurement, None, list[float]]:
     """The tagger that chooses, and both that do not; returns the accuracies of the first."""
     found: dict[str, list[float]] = {"auto": [], "node": [], "chain": []}
     chosen = []
