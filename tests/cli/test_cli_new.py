@@ -14,6 +14,7 @@ import pytest
 import askance as ask
 from askance.cli.app import main
 from askance.errors import InvalidInput
+from askance.releases.privatizing import privatize_table
 from askance.workflows import simulate_study
 
 
@@ -106,12 +107,33 @@ class TestSimulate:
         assert code == 0
         assert "nobody said any of it" in err
         table = pacsv.read_csv("made.csv")
-        assert set(table["made_up"].to_pylist()) == {"simulated"}
+        assert set(table["made_up"].to_pylist()) == {"simulated answer"}
         assert run(capsys, "privatize", "study.toml", "made.csv", "--out", "r.parquet")[0] == 0
         assert "made_up" not in ask.read_release("r.parquet").columns
         assert run(capsys, "fit", "r.parquet", "--formula", "cheated ~ age + C(school)")[0] == 0
         assert run(capsys, "simulate", "study.toml", "--reports", "--out", "made.csv", "--overwrite")[0] == 0
         assert run(capsys, "fit", "made.csv", "--study", "study.toml", "--question", "tax")[0] == 0
+
+    def test_true_answers_are_not_taken_for_reports_nor_reports_for_answers(self, here, capsys):
+        # Under crosswise, reports have the words of answers: 97% "yes" came out where 26% was put in.
+        text = "[questions.cheated]\nchoices = ['no', 'yes']\nchannel = { design = 'crosswise', p = 0.25 }\n"
+        (here / "study.toml").write_text(text)
+        assert run(capsys, "simulate", "study.toml", "--out", "answers.csv")[0] == 0
+        assert run(capsys, "simulate", "study.toml", "--reports", "--out", "reports.csv")[0] == 0
+        code, _, err = run(capsys, "fit", "answers.csv", "--study", "study.toml")
+        assert (code, "true answers in answers.csv" in err, "askance privatize" in err) == (2, True, True)
+        code, _, err = run(capsys, "privatize", "study.toml", "reports.csv", "--out", "r.parquet")
+        assert (code, "reports in reports.csv" in err, (here / "r.parquet").exists()) == (2, True, False)
+        with pytest.raises(InvalidInput, match="reports in the table"):
+            privatize_table(ask.Study.read("study.toml"), pacsv.read_csv("reports.csv"))
+        assert run(capsys, "privatize", "study.toml", "answers.csv", "--out", "r.parquet")[0] == 0
+        code, _, err = run(capsys, "audit", "r.parquet", "--data", "reports.csv")
+        assert (code, "reports in reports.csv" in err) == (2, True)
+        code, out, _ = run(capsys, "fit", "reports.csv", "--study", "study.toml")
+        assert (code, "is taken for reports" in out) == (0, False)
+        (here / "field.csv").write_text("cheated\n" + "yes\nno\n" * 200)  # of which nothing says what it is
+        code, out, _ = run(capsys, "fit", "field.csv", "--study", "study.toml")
+        assert (code, "The column 'cheated' is taken for reports" in out) == (0, True)
 
     def test_the_seed_decides_and_the_effects_are_those_that_are_said(self, here, capsys):
         (here / "study.toml").write_text(ask.Study.template())

@@ -24,7 +24,8 @@ def simulate(
     """Make up people who answer a study, to try everything before anybody is asked.
 
     A column for each question and covariate; the last choice is the sensitive one, and depends on the covariates. What
-    was put in is said, to compare estimates with. A column made_up marks every row; no release ever holds it.
+    was put in is said, to compare estimates with. A column made_up says whether a row holds made-up answers or made-up
+    reports, so that neither are taken for the other; no release ever holds it.
 
     Then: askance privatize study.toml made-up.csv --out trial.parquet; with --reports: askance fit made-up.csv --study
     study.toml.

@@ -94,7 +94,9 @@ MODEL = FileKind.of_format("askance-model")
 RECEIPT = FileKind.of_format("askance-ledger-receipt")
 REPORT = FileKind("a report of askance", rb"<!doctype html>", rb"<footer>Made by askance ", endings=(".html", ".htm"))
 DOSSIER = FileKind("a dossier of askance", rb"# Privacy dossier: ", rb"Made by askance ", endings=(".md",))
-MADE_UP = FileKind("made-up answers of askance", rb"[^\n]*,made_up\r?\n", rb",simulated\r?\n\Z", endings=_CSV)
+MADE_UP = FileKind(
+    "made-up answers of askance", rb"[^\n]*,made_up\r?\n", rb",simulated (?:answer|report)\r?\n\Z", endings=_CSV
+)
 STUDY = FileKind("a study file", rb"(?s)(?:.*?\n)?[ \t]*\[questions\b", endings=(".toml",))
 PNG = FileKind("a picture (PNG)", rb"\x89PNG\r\n")
 SVG = FileKind("a picture (SVG)", rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!DOCTYPE svg[^>]*>\s*)?<svg\b")

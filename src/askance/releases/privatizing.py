@@ -30,6 +30,7 @@ from askance.releases.writer import ReleaseWriter
 from askance.tables.column_kinds import Column
 from askance.tables.columns import Fault, check_present, converted, refuse
 from askance.tables.data_files import Data, DataFile, open_data
+from askance.tables.made_up_mark import refuse_reports
 
 BEYOND_RADIUS = "rows beyond the radius"  # what is counted where a channel shortens rows
 
@@ -172,6 +173,7 @@ def privatize_table(study: Study, table: Any, *, public_columns: Sequence[str] =
     header = study.header()
     table = table if isinstance(table, pa.Table) else pa.table(table)
     check_present(header.source_columns, table.schema.names, "the table")
+    refuse_reports(table, "the table")
     privatizer = Privatizer(header, tuple(public_columns))
     told = privatizer.told()
     hidden = privatizer.hide(table, told)
@@ -246,6 +248,7 @@ def check_data(data: Data, header: Header, out: StrPath) -> tuple[str, ...]:
                 "To fit a model to it: askance fit.",
             )
     data.check_columns(header.source_columns)
+    refuse_reports(data, str(data.path))
     found = dict.fromkeys(name for file in data.files for name in file.columns)
     return tuple(name for name in found if name not in header.source_columns)
 

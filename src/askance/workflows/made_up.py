@@ -11,9 +11,9 @@ from askance.arrays import Floats
 from askance.errors import InvalidInput
 from askance.releases.declarations import Covariate, Question
 from askance.releases.study import Study
+from askance.tables import made_up_mark
+from askance.tables.made_up_mark import MARK
 
-MARK = "made_up"  # the column that says so; no study declares it, so that it never gets into a release
-_WORD = "simulated"
 _CARRIERS = 0.25  # share of the last choice, before covariates: large enough to be found in a small study
 _EFFECT = 0.5  # log-odds for a standard deviation: a clear effect that no small sample shows for sure
 _MIDDLE, _SPREAD = 50.0, 15.0  # of a number about which nothing is known
@@ -27,7 +27,8 @@ class MadeUp:
     Parameters
     ----------
     table : pyarrow Table
-        A column for each question and covariate, and one that says that all of it is made up.
+        A column for each question and covariate, and one that says whether a row holds made-up answers or
+        made-up reports.
     facts : tuple of (name, text)
         What was put in, to compare estimates with.
     """
@@ -81,7 +82,8 @@ def simulate_study(study: Study, rows: int, rng: np.random.Generator, *, reports
             answers = _reported(question, answers, columns, rng)
         columns |= answers
     designs = {name: columns.pop(name) for name in study.header().design_columns}
-    table = pa.table({**columns, **designs, **people, MARK: [_WORD] * rows})
+    word = made_up_mark.REPORT if reports else made_up_mark.ANSWER
+    table = pa.table({**columns, **designs, **people, MARK: [word] * rows})
     return MadeUp(table, tuple(facts))
 
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from askance import __version__
 from askance.channels.guarantee import Guarantee
 from askance.errors import InvalidInput, did_you_mean
@@ -16,6 +18,7 @@ from askance.releases.reading import open_release
 from askance.releases.release import Release
 from askance.releases.study import Study
 from askance.tables.data_files import Data, open_data
+from askance.tables.made_up_mark import holds_made_up_reports, refuse_answers
 from askance.workflows.fit_request import FitRequest
 
 
@@ -35,6 +38,8 @@ class OpenReports:
         The privacy of all answers of one person, also of those that the release does not hold.
     unprotected : tuple of str
         Columns of the study that are published as they are.
+    taken : str
+        What a table that is no release is taken for, where nothing in it can tell; empty if something does.
     """
 
     request: FitRequest
@@ -43,6 +48,7 @@ class OpenReports:
     whole_person: Guarantee
     missing: MissingValues | None = None
     unprotected: tuple[str, ...] = ()
+    taken: str = ""
 
     @classmethod
     def of(cls, release: Release, request: FitRequest, whole_person: Guarantee | None = None) -> "OpenReports":
@@ -58,7 +64,7 @@ class OpenReports:
     def about(self, notes: Iterable[str], command: str) -> dict[str, Any]:
         """Return what every report about the question says."""
         header, asked, request = self.release.header, self.asked, self.request
-        first = [said] if (said := self.missing.sentence() if self.missing else "") else []
+        first = [said for said in (self.missing.sentence() if self.missing else "", self.taken) if said]
         drawn = request.strata or request.cluster or request.fpc or request.replicate_weights
         if drawn and (asked.hides_numbers or asked.hides_features):
             first.append(
@@ -129,7 +135,7 @@ def open_columns(
     questions = tuple(question for question in header.questions if question.name in columns)
     covariates = tuple(covariate for covariate in header.covariates if covariate.name in columns)
     header = replace(header, questions=questions, covariates=covariates, sample=Sample())
-    table, missing = open_data(Path(data)).read(header.schema.names), None
+    table, missing = _reports_in(open_data(Path(data)), header.schema.names), None
     if drop:
         labels = {one.name: one.report_labels for one in questions if not one.hides_numbers}
         labels |= {one.name: one.levels or () for one in covariates}
@@ -163,13 +169,30 @@ def _collected(data: Data, study: Header, request: FitRequest) -> OpenReports:
     asked = request.asked(study)
     _refuse_packed(asked, data.path)
     header = _narrowed(study, asked, request, [name for file in data.files for name in file.columns])
-    table, missing = data.read(header.schema.names), None
+    table, missing = _reports_in(data, header.schema.names), None
     if request.missing == "drop":
         labels = {asked.name: asked.report_labels} | {one.name: one.levels or () for one in header.covariates}
         table, missing = complete_table(table, request.needed(asked), labels)
         if not table.num_rows:
             raise InvalidInput(f"no row of {data.path} has everything: {missing.sentence()}", "complete rows")
-    return OpenReports(request, Release.from_table(table, header), asked, study.guarantee, missing, study.unprotected)
+    release = Release.from_table(table, header)
+    taken = "" if holds_made_up_reports(data) else _taken_for(asked)
+    return OpenReports(request, release, asked, study.guarantee, missing, study.unprotected, taken)
+
+
+def _taken_for(question: Question) -> str:
+    """Say what cannot be seen where reports have the words of answers: the truth would be taken for reports."""
+    if question.hides_features or set(question.report_labels) != set(question.label_channel.classes):
+        return ""
+    return (
+        f"The column {question.name!r} is taken for reports, as the study hides answers: true answers have the same "
+        "words, and nothing in a table tells them apart."
+    )
+
+
+def _reports_in(data: Data, names: Sequence[str]) -> pa.Table:
+    refuse_answers(data, str(data.path))
+    return data.read(names)
 
 
 def _refuse_packed(asked: Question, place: Path) -> None:

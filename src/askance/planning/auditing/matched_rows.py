@@ -12,6 +12,7 @@ from askance.releases.privatizing import Privatizer
 from askance.releases.release import Release
 from askance.tables.columns import check_present, refuse
 from askance.tables.data_files import open_data
+from askance.tables.made_up_mark import refuse_reports
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,11 +97,13 @@ def _truth_table(data: Any, wanted: list[str]) -> tuple[pa.Table, str]:
     if isinstance(data, pa.Table | dict):
         table = data if isinstance(data, pa.Table) else pa.table(data)
         check_present(wanted, table.column_names, "the data")
+        refuse_reports(table, "the data")
         return table.select(wanted), "the data"
     opened = open_data(data)
     if opened.is_release:
         raise InvalidInput(f"{data}, which is a release", "the true answers behind the release")
     opened.check_columns(wanted)
+    refuse_reports(opened, str(data))
     return opened.read(wanted), str(data)
 
 
