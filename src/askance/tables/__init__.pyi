@@ -28,6 +28,12 @@ from askance.tables.digest import FeatureDigest as FeatureDigest
 from askance.tables.groups import GroupedRows as GroupedRows
 from askance.tables.groups import GroupTable as GroupTable
 from askance.tables.identifiers import Identifiers as Identifiers
+from askance.tables.made_up_mark import ANSWER as ANSWER
+from askance.tables.made_up_mark import MARK as MARK
+from askance.tables.made_up_mark import REPORT as REPORT
+from askance.tables.made_up_mark import holds_made_up_reports as holds_made_up_reports
+from askance.tables.made_up_mark import refuse_answers as refuse_answers
+from askance.tables.made_up_mark import refuse_reports as refuse_reports
 from askance.tables.people import PeopleFeatures as PeopleFeatures
 from askance.tables.people import read_all_labels as read_all_labels
 from askance.tables.people import read_columns as read_columns

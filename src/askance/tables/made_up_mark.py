@@ -20,7 +20,7 @@ def refuse_answers(data: Data | pa.Table, name: str) -> None:
 
     Examples
     --------
-    >>> refuse_answers(pa.table({"cheated": ["no"], "made_up": [ANSWER]}), "a.csv")
+    >>> refuse_answers(pa.table({"cheated": ["no"], "made_up": [ANSWER]}), "a.csv")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     askance.errors.InvalidInput: true answers in a.csv, as its column 'made_up' says; expected reports...
     """
@@ -43,7 +43,7 @@ def refuse_reports(data: Data | pa.Table, name: str) -> None:
 
     Examples
     --------
-    >>> refuse_reports(pa.table({"cheated": ["no"], "made_up": [REPORT]}), "a.csv")
+    >>> refuse_reports(pa.table({"cheated": ["no"], "made_up": [REPORT]}), "a.csv")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     askance.errors.InvalidInput: reports in a.csv, as its column 'made_up' says; expected true answers...
     """

@@ -11,8 +11,7 @@ from askance.arrays import Floats
 from askance.errors import InvalidInput
 from askance.releases.declarations import Covariate, Question
 from askance.releases.study import Study
-from askance.tables import made_up_mark
-from askance.tables.made_up_mark import MARK
+from askance.tables.made_up_mark import ANSWER, MARK, REPORT
 
 _CARRIERS = 0.25  # share of the last choice, before covariates: large enough to be found in a small study
 _EFFECT = 0.5  # log-odds for a standard deviation: a clear effect that no small sample shows for sure
@@ -82,7 +81,7 @@ def simulate_study(study: Study, rows: int, rng: np.random.Generator, *, reports
             answers = _reported(question, answers, columns, rng)
         columns |= answers
     designs = {name: columns.pop(name) for name in study.header().design_columns}
-    word = made_up_mark.REPORT if reports else made_up_mark.ANSWER
+    word = REPORT if reports else ANSWER
     table = pa.table({**columns, **designs, **people, MARK: [word] * rows})
     return MadeUp(table, tuple(facts))
 
