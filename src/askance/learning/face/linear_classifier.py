@@ -9,15 +9,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from askance.arrays import Floats, Integers
 from askance.errors import NotAvailable
-from askance.frames import refuse_other_rows
 from askance.learning.face.checked_features import checked_features
 from askance.learning.face.ordinary_scorers import notice_ordinary_scorer
 from askance.learning.face.plain_sklearn import plain_classifier
 from askance.learning.face.predicted_intervals import PredictedIntervals
-from askance.learning.face.sample_weights import checked_weights
 from askance.learning.face.softmax_law import SoftmaxLaw
 from askance.reports.estimator_report import ReportFigure
-from askance.reports.summary import Summary, standard_errors
+from askance.reports.summary import standard_errors
 from askance.solvers.softmax import posterior
 
 
@@ -88,25 +86,6 @@ class LinearClassifier(ClassifierMixin, PredictedIntervals):  # type: ignore[mis
         found = np.exp(table.loc[steps, ["estimate", "lower", "upper"]])
         found.columns = ["odds_ratio", "lower", "upper"]
         return found.assign(p_value=table.loc[steps, "p_value"])
-
-    def marginal_effects(self, X: Any, level: float = 0.95, *, sample_weight: Any = None) -> Summary:
-        """Return how much the probability of a class changes with each feature, on average over rows.
-
-        By the derivative for a number, by the change from 0 to 1 for a feature of zeros and ones. A feature that
-        stands in several columns, such as ``age`` and ``age ** 2``, is not moved as a whole.
-        """
-        refuse_other_rows(X=X, sample_weight=sample_weight)
-        law, labels = self._prediction_law(), self.classes_.tolist()
-        rows = self._rows(X)
-        weight = checked_weights(sample_weight, rows)
-        effects, errors = law.effects(rows, np.ones(len(rows)) if weight is None else weight)
-        shown = range(1, 2) if len(labels) == 2 else range(len(labels))
-        names = law.features if len(labels) == 2 else [f"{labels[k]}: {name}" for k in shown for name in law.features]
-        values = law.table(effects[shown].ravel(), errors[shown].ravel(), level)
-        of = f"P({labels[1]})" if len(labels) == 2 else "the probability of each class"
-        facts = (("rows", f"{len(rows)}"), ("errors", "of the parameters, by the delta method"))
-        title = f"Average marginal effects on {of}"
-        return Summary(title, tuple(names), values, level, facts, self.notes_, self.privacy_statement_)
 
     def _wald_covariance(self) -> Floats:
         check_is_fitted(self, "classes_")

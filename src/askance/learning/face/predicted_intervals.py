@@ -1,4 +1,4 @@
-"""Predictions with intervals, for rows and for groups of rows: once for all estimators that have them."""
+"""Predictions with intervals, for rows and groups of rows, and effects on them: once for all that have them."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -10,18 +10,31 @@ from askance.arrays import Floats
 from askance.channels.alphabet import listed
 from askance.errors import InvalidInput
 from askance.frames import column_names, library_of, refuse_other_rows, some_columns, table_like
+from askance.learning.face.delta_law import effect_table
 from askance.learning.face.sample_weights import checked_weights
 from askance.learning.face.wald_results import WaldResults
+from askance.reports.summary import Summary
 
 
 class PredictionLaw(Protocol):
     """What is predicted from features, and how far it is known."""
+
+    @property
+    def features(self) -> Sequence[str]:
+        """The names of the columns that it is predicted from."""
+
+    @property
+    def degrees(self) -> float:
+        """Degrees of freedom of the errors; infinite without clusters."""
 
     def each(self, X: Floats) -> tuple[Floats, Floats]:
         """Predictions for each row, n x K, and their standard errors."""
 
     def mean(self, X: Floats, weight: Floats) -> tuple[Floats, Floats]:
         """The weighted mean of predictions over rows (K), and their standard errors."""
+
+    def effects(self, X: Floats, weight: Floats) -> tuple[Floats, Floats]:
+        """The weighted mean change of predictions with each feature, K x d, and standard errors."""
 
     def limits(self, values: Floats, errors: Floats, level: float) -> tuple[Floats, Floats]:
         """The ends of intervals."""
@@ -77,6 +90,51 @@ class PredictedIntervals(WaldResults):
         values, errors = (np.reshape([pair[part] for pair in found], (len(groups), -1)) for part in (0, 1))
         frame = prediction_frame([name for name, _ in groups], labels, values, errors, law, level)
         return table_like(X, frame, rows=by if isinstance(by, str) else "group")
+
+    def marginal_effects(self, X: Any, level: float = 0.95, *, sample_weight: Any = None) -> Summary:
+        """Return how much what is predicted changes with each feature, on average over rows.
+
+        By the derivative for a number, by the change from 0 to 1 for a feature of zeros and ones. A feature that
+        stands in several columns, such as ``age`` and ``age ** 2``, is not moved as a whole.
+
+        Parameters
+        ----------
+        X : n x d
+        level : float
+        sample_weight : n, optional
+            How much each row counts.
+
+        Returns
+        -------
+        Summary
+            With a row for each feature; where there are more than two classes, for each class and feature.
+
+        Examples
+        --------
+        >>> import numpy as np, askance as ask
+        >>> rng = np.random.default_rng(0)
+        >>> X, channel = rng.normal(size=(3000, 1)), ask.Warner(0.8)
+        >>> truth = np.where(rng.random(3000) < 1 / (1 + np.exp(-X[:, 0])), "yes", "no")
+        >>> model = ask.IndirectClassifier(channel).fit(X, channel.simulate(truth, rng))
+        >>> model.marginal_effects(X).to_frame()[["estimate", "std_error"]].round(2)
+            estimate  std_error
+        x0       0.2       0.01
+        """
+        refuse_other_rows(X=X, sample_weight=sample_weight)
+        check_is_fitted(self)
+        law, labels = self._prediction_law(), self._predicted_labels()
+        rows = self._rows(X)
+        weight = checked_weights(sample_weight, rows)
+        effects, errors = law.effects(rows, np.ones(len(rows)) if weight is None else weight)
+        if len(labels) > 2:
+            of, names = "the probability of each class", [f"{one}: {name}" for one in labels for name in law.features]
+        else:
+            of, names = f"P({labels[-1]})" if labels else "what is predicted", list(law.features)
+            effects, errors = effects[-1:], errors[-1:]
+        facts = (("rows", f"{len(rows)}"), ("errors", "of the parameters, by the delta method"))
+        values = effect_table(effects.ravel(), errors.ravel(), level, law.degrees)
+        title = f"Average marginal effects on {of}"
+        return Summary(title, tuple(names), values, level, facts, self.notes_, self.privacy_statement_)
 
     def _prediction_law(self) -> PredictionLaw:
         """What is predicted, with errors; refused where there are none."""

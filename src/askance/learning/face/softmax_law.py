@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr, stdtr
 
 from askance.arrays import Floats
-from askance.learning.face.delta_law import reach, share_limits
+from askance.learning.face.delta_law import is_indicator, reach, share_limits
 from askance.solvers.softmax import posterior
 
 
@@ -65,7 +64,7 @@ class SoftmaxLaw:
         """
         rows, share, first = self._rows(X), weight / weight.sum(), int(self.intercept)
         found = [
-            self._step(rows, share, place) if _is_indicator(rows[:, place]) else self._slope(rows, share, place)
+            self._step(rows, share, place) if is_indicator(rows[:, place]) else self._slope(rows, share, place)
             for place in range(first, rows.shape[1])
         ]
         classes = len(self.theta) + 1
@@ -79,14 +78,6 @@ class SoftmaxLaw:
     def limits(self, share: Floats, error: Floats, level: float) -> tuple[Floats, Floats]:
         """Return the ends of intervals of probabilities: they stay between 0 and 1."""
         return share_limits(share, error, reach(level, self.degrees))
-
-    def table(self, estimates: Floats, errors: Floats, level: float) -> Floats:
-        """Return estimates, errors, z, p and the ends of intervals, a column each."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            z = estimates / errors
-        tail = ndtr(-np.abs(z)) if np.isinf(self.degrees) else stdtr(self.degrees, -np.abs(z))
-        far = reach(level, self.degrees) * errors
-        return np.column_stack([estimates, errors, z, 2 * tail, estimates - far, estimates + far])
 
     # -- parts -----------------------------------------------------------------------------------------------
 
@@ -140,7 +131,3 @@ class SoftmaxLaw:
 def _own(free: Floats) -> Any:
     """The cells of a class beside its own parameters."""
     return np.diag_indices(free.shape[1])
-
-
-def _is_indicator(column: Floats) -> bool:
-    return bool(np.isin(column, (0.0, 1.0)).all()) and bool(column.any()) and not bool(column.all())

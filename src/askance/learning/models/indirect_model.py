@@ -163,8 +163,7 @@ class IndirectModel(PredictedIntervals, LikelihoodResults, ReleaseRegression):
         law, codes = report_law(channel, table, classes, y, design, method)
         _same_length(len(X), len(codes))
         source = ArraySource(Records(X, codes, weights))
-        names = list(map(str, getattr(self, "feature_names_in_", [f"x{i}" for i in range(X.shape[1])])))
-        problem = state_problem(self, family, law, names, self.fit_intercept, weights is not None)
+        problem = state_problem(self, family, law, self._column_names(), self.fit_intercept, weights is not None)
         return self._fit_states(problem, source, LocalEngine(), table, channel)
 
     def _fit_releases(self, releases: Sequence[Release], terms: RegressionTerms, engine: Engine) -> Self:
@@ -314,7 +313,11 @@ class IndirectModel(PredictedIntervals, LikelihoodResults, ReleaseRegression):
         if not hasattr(self, "table_"):
             what = "a chain" if isinstance(self._family(), Chain) else "a family of one's own"
             raise NotAvailable(f"intervals of the probabilities of {what}", "States with a table, or predict_proba")
-        return state_law(self.parameters_, self._wald_covariance(), self.table_, self.intercept_included_)
+        covariance, names = self._wald_covariance(), self._column_names()
+        return state_law(self.parameters_, covariance, self.table_, self.intercept_included_, names)
+
+    def _column_names(self) -> list[str]:
+        return list(map(str, getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])))
 
     def _chain_of(self, X: Any) -> ChainProblem:
         tokens = token_table(X, self._family().function, self.token_names_)

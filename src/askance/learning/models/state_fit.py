@@ -1,5 +1,6 @@
 """Finite truths with phi(x, k) = T[k] (x) x: the fit of :class:`~askance.IndirectClassifier`, with T's parameters."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -47,13 +48,14 @@ def state_probabilities(parameters: Floats, table: Floats, X: Floats, intercept:
     return np.asarray(power / power.sum(axis=1, keepdims=True))
 
 
-def state_law(parameters: Floats, covariance: Floats, table: Floats, intercept: bool) -> SoftmaxLaw:
+def state_law(
+    parameters: Floats, covariance: Floats, table: Floats, intercept: bool, features: Sequence[str]
+) -> SoftmaxLaw:
     """The same model with parameters of each state's own, against the first, and what is known of them."""
     against = table[1:] - table[0]
     theta = against @ parameters.reshape(table.shape[1], -1)
-    columns = theta.shape[1]
-    own = np.kron(against, np.eye(columns))
+    own = np.kron(against, np.eye(theta.shape[1]))
     # A column that the fit left out is zero for good: it has no error, and adds none to others.
     left_out = np.isnan(np.diag(covariance)) & (parameters == 0)
     known = np.where(left_out[:, None] | left_out[None, :], 0.0, covariance)
-    return SoftmaxLaw([f"x{j}" for j in range(columns - intercept)], theta, own @ known @ own.T, intercept)
+    return SoftmaxLaw(features, theta, own @ known @ own.T, intercept)

@@ -279,7 +279,8 @@ class IndirectRegressor(RegressorMixin, PredictedIntervals, ReleaseRegression): 
             rows = np.column_stack([np.ones(len(X)), X]) if intercept else X
             return (rows @ self.parameters_)[:, None], rows[:, None, :]
 
-        return DeltaLaw(line, covariance, shares=False)
+        names = self.parameter_names_[int(intercept) :]
+        return DeltaLaw(line, covariance, shares=False, features=names)
 
     @property
     def categories_(self) -> dict[str, tuple[str, ...]]:

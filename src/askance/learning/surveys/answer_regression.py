@@ -339,7 +339,7 @@ class AnswerRegression(SurveyEstimator, LikelihoodResults, PredictedIntervals):
             both = [-by_cuts, by_slopes] if len(cuts) == 1 else [by_slopes, by_cuts]
             return class_probabilities(link, X @ slopes, cuts), np.concatenate(both, axis=2)
 
-        return DeltaLaw(classes, covariance[:size, :size], self._least_degrees())
+        return DeltaLaw(classes, covariance[:size, :size], self._least_degrees(), features=self.feature_names_)
 
     def predict(self, X: Any) -> Any:
         """Return the most likely class for rows of covariates."""

@@ -7,13 +7,12 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import expit, ndtr
+from scipy.special import ndtr
 from sklearn.utils.validation import check_is_fitted
 
-from askance.arrays import Floats
 from askance.channels.guarantee import Guarantee
 from askance.engines.base import Engine
-from askance.errors import AskanceWarning, InvalidInput, NotAvailable
+from askance.errors import AskanceWarning, InvalidInput
 from askance.frames import refuse_other_rows
 from askance.learning.face.classes import class_array
 from askance.learning.face.engine_choice import refuse_engine
@@ -21,7 +20,6 @@ from askance.learning.face.figures import intervals_figure, shares_figure
 from askance.learning.face.formula import Formula
 from askance.learning.face.interval_table import with_intervals
 from askance.learning.face.likelihood_results import LikelihoodResults
-from askance.learning.face.wald_results import WaldResults
 from askance.learning.surveys.covariates import Covariates
 from askance.learning.surveys.list_counts import ListCounts
 from askance.learning.surveys.list_design_test import design_test
@@ -29,10 +27,11 @@ from askance.learning.surveys.list_likelihood import ListModel, mean_prevalence
 from askance.learning.surveys.list_means import (
     Estimate,
     difference_in_means,
-    direct_difference,
     of_double_list,
     with_direct_answers,
 )
+from askance.learning.surveys.list_notes import SUSPICIOUS, notes_on_direct_answers
+from askance.learning.surveys.list_predictions import ListPredictions
 from askance.learning.surveys.list_regression import least_squares
 from askance.learning.surveys.survey_estimator import SurveyEstimator
 from askance.learning.surveys.survey_fit import effective_weights, few_people
@@ -40,12 +39,11 @@ from askance.learning.surveys.survey_release import SurveyTable
 from askance.reports.estimator_report import ReportFigure
 from askance.reports.summary import Summary, summarise
 
-_SUSPICIOUS = 0.05  # p-values below are said in a note
 # What a list gives away: a count of zero, or of all items, tells the answer of whoever gives it.
 _NO_CHANNEL = Guarantee(math.inf, protects="the sensitive answer of who counts no item or all of them")
 
 
-class ListExperiment(SurveyEstimator, LikelihoodResults, WaldResults):
+class ListExperiment(SurveyEstimator, LikelihoodResults, ListPredictions):
     """How many, and who, say yes to a sensitive item in a list of which people only count what is true.
 
     Half of the people count a list of harmless items, the other half the same list with the sensitive item added.
@@ -264,37 +262,14 @@ class ListExperiment(SurveyEstimator, LikelihoodResults, WaldResults):
 
     def _notes_on_design(self, data: ListCounts) -> list[str]:
         notes = []
-        if self.design_p_value_ < _SUSPICIOUS:
+        if self.design_p_value_ < SUSPICIOUS:
             notes.append(
                 f"The sensitive item seems to change how other items are answered (design effect, p = "
                 f"{self.design_p_value_:.2g}): counts with and without it cannot both be true counts, and the "
                 "estimates may be wrong by any amount."
             )
         if data.direct is not None:
-            notes += self._notes_on_direct_answers(data, data.direct)
-        return notes
-
-    def _notes_on_direct_answers(self, data: ListCounts, direct: Any) -> list[str]:
-        """Two things must hold: who says yes directly counts the item, and the list does not change direct answers."""
-        notes, treated = [], data.treated
-        if min((direct & treated).sum(), (direct & ~treated).sum()) >= 2:
-            counted = difference_in_means(data, rows=direct)
-            self.direct_counted_ = counted.value
-            p = 2 * float(ndtr(-abs(counted.value - 1) / counted.error)) if counted.error > 0 else 1.0
-            if p < _SUSPICIOUS:
-                notes.append(
-                    f"Of those who said yes directly, the list counts {counted.value:.0%} and not all (p = {p:.2g}): "
-                    "somebody said yes falsely, or does not count as asked."
-                )
-        heft = np.ones(len(direct)) if data.weights is None else data.weights
-        shares = [float(np.average(direct[rows], weights=heft[rows])) for rows in (treated, ~treated)]
-        apart = direct_difference(data, direct)
-        p = 2 * float(ndtr(-abs(apart.value) / apart.error)) if apart.error > 0 else 1.0
-        if p < _SUSPICIOUS:
-            notes.append(
-                f"Direct answers differ between the groups ({shares[0]:.1%} yes with the sensitive item in the list, "
-                f"{shares[1]:.1%} without; p = {p:.2g}): the list influenced them, and both cannot be combined."
-            )
+            notes += notes_on_direct_answers(data, data.direct)
         return notes
 
     def _fit_means(self, data: ListCounts, both: Estimate) -> list[str]:
@@ -317,7 +292,7 @@ class ListExperiment(SurveyEstimator, LikelihoodResults, WaldResults):
 
     def _fit_linear(self, data: ListCounts, covariates: Covariates) -> list[str]:
         found = least_squares(data, covariates)
-        self.parameter_names_ = covariates.names
+        self.parameter_names_, self.feature_names_ = covariates.names, covariates.names[1:]
         self.parameters_ = covariates.back @ found.coefficients
         self.covariance_ = covariates.back @ found.covariance @ covariates.back.T
         heft = np.ones(len(covariates.design)) if data.weights is None else data.weights
@@ -348,21 +323,13 @@ class ListExperiment(SurveyEstimator, LikelihoodResults, WaldResults):
         if self.floor or self.ceiling or error <= 0:
             return notes
         p = 2 * float(ndtr(-abs(prevalence.value - both.value) / error))
-        if p < _SUSPICIOUS:
+        if p < SUSPICIOUS:
             notes.append(
                 f"The model's share ({prevalence.value:.3f}) and the difference in means ({both.value:.3f}) are "
                 f"farther apart than chance (p = {p:.2g}): the law of the other items does not fit, or people do not "
                 "count as asked. The difference in means needs no such law."
             )
         return notes
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Return P(no), P(yes) to the sensitive item for rows of covariates; of a fit by likelihood."""
-        check_is_fitted(self, "parameters_")
-        if not hasattr(self, "coef_"):
-            raise NotAvailable("probabilities of a fit without a likelihood", "method='likelihood'")
-        yes = expit(self._rows(X) @ self.coef_[0] + self.intercept_[0])
-        return np.column_stack([1 - yes, yes])
 
     def summary(self, level: float = 0.95) -> Summary:
         """Return the estimates as a table: shares, or coefficients of the sensitive answer."""
