@@ -20,6 +20,7 @@ from askance.statistics.base import Records, Statistic
 from askance.statistics.frequencies import ReportFrequencies
 from askance.statistics.levels import ColumnLevels
 from askance.statistics.row_blocks import gram, with_intercept
+from askance.statistics.softmax_loops import differentiate
 from askance.statistics.softmax_score import SoftmaxScore
 from askance.statistics.softmax_slope import SoftmaxSlope
 from askance.statistics.softmax_values import CubedReaches, SoftmaxValues
@@ -119,6 +120,28 @@ def test_score_information_and_outer_products_are_the_derivatives(method, classe
     np.testing.assert_allclose(sums.information, -oracles.numeric_gradient(gradient, flat_theta, 1e-3), atol=1e-5)
     assert sums.rows == len(records)
     np.testing.assert_allclose(sums.weight, weights.sum())
+
+
+@pytest.mark.parametrize("method", ["marginal", "moments"])
+@pytest.mark.parametrize("weights", ["none", "positive", "negative"])
+@pytest.mark.parametrize("rows", [0, 1, 63, 64, 65, 200])
+def test_two_classes_in_lanes_are_three_of_which_one_never_comes(method, weights, rows):
+    # Three classes take another loop. Logits are extreme, and some reports impossible under either class.
+    rng = np.random.default_rng(rows)
+    logits = rng.normal(size=(rows, 1)) * 5
+    extremes = [0.0, -0.0, 800.0, -800.0, 1e300, -1e-300, 40.0, -40.0]
+    logits[: len(extremes), 0] = extremes[:rows]
+    marginal, none = method == "marginal", np.empty(0)
+    table = np.array([[0.7, 0.3], [0.3, 0.7], [0.0, 0.0] if marginal else [-2.0, 3.0], [1.0, 0.0]])
+    codes = rng.integers(0, 4, rows).astype(np.uint8)
+    weight = {"none": none, "positive": rng.random(rows), "negative": -rng.random(rows)}[weights]
+    two, three = (np.empty((rows, 1)), np.empty((rows, 1))), (np.empty((rows, 2)), np.empty((rows, 3)))
+    objective = differentiate(logits, codes, table, weight, marginal, *two)
+    absent = np.column_stack([table, np.zeros(4)])
+    both = np.column_stack([logits, np.full(rows, -1e4)])
+    np.testing.assert_allclose(objective, differentiate(both, codes, absent, weight, marginal, *three), rtol=1e-13)
+    for found, known in zip(two, three, strict=True):
+        np.testing.assert_allclose(found[:, 0], known[:, 0], rtol=1e-12, atol=1e-14)
 
 
 def test_levels_stop_at_a_limit():

@@ -28,6 +28,8 @@ def differentiate(logits, codes, table, weights, marginal, score, curvature):  #
     curvature : n x K(K-1)/2, filled with minus the weighted second derivatives, lower triangle by rows
     """
     n, free = logits.shape
+    if free == 1:
+        return _differentiate_two(logits, codes, table, weights, marginal, score, curvature)
     prior = np.empty(free)
     after = np.empty(free)
     total, product = 0.0, 1.0
@@ -80,6 +82,48 @@ def differentiate(logits, codes, table, weights, marginal, score, curvature):  #
                         value -= after[j]
                 curvature[i, pair] = weight * value
                 pair += 1
+    return total + math.log(product)
+
+
+@compiled
+def _differentiate_two(logits, codes, table, weights, marginal, score, curvature):  # type: ignore[no-untyped-def]
+    """:func:`differentiate` for two classes, a tile at a time: what is no exponential or logarithm runs in lanes."""
+    n = logits.shape[0]
+    weighted = weights.shape[0] > 0
+    power, first, second, chances = np.empty(_TILE), np.empty(_TILE), np.empty(_TILE), np.empty(_TILE)
+    total, product = 0.0, 1.0
+    for start in range(0, n, _TILE):
+        count = min(_TILE, n - start)
+        for i in range(count):
+            power[i] = math.exp(-abs(logits[start + i, 0]))
+            first[i] = table[codes[start + i], 0]
+            second[i] = table[codes[start + i], 1]
+        for i in range(count):
+            logit = logits[start + i, 0]
+            no, yes = (power[i], 1.0) if logit > 0 else (1.0, power[i])  # in proportion, the larger one 1
+            chances[i] = 1 / (1 + power[i])
+            prior = yes * chances[i]
+            curvature[start + i, 0] = prior * no * chances[i]
+            after = second[i]
+            if marginal:
+                evidence = max(first[i] * no + second[i] * yes, _SMALLEST)
+                after *= yes / evidence
+                chances[i] *= evidence
+                curvature[start + i, 0] -= after * (1 - after)
+            score[start + i, 0] = after - prior
+        for i in range(count):
+            weight = weights[start + i] if weighted else 1.0
+            if not marginal:
+                total += weight * (second[i] * logits[start + i, 0] - max(logits[start + i, 0], 0.0))
+            if weighted or chances[i] < _SMALL:
+                total += weight * math.log(chances[i])
+                score[start + i, 0] *= weight
+                curvature[start + i, 0] *= weight
+            else:
+                product *= chances[i]
+                if product < _SMALL:
+                    total += math.log(product)
+                    product = 1.0
     return total + math.log(product)
 
 
