@@ -14,6 +14,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.optimize import minimize
 
 from askance.arrays import Floats
+from askance.engines.local.engine import one_thread_algebra
 from askance.engines.sources import RecordSource
 from askance.learning.answers.softmax_problem import SoftmaxTask
 from askance.solvers.newton import CONVERGED, Solution
@@ -80,7 +81,8 @@ class SlopeApproach:
 
         flat = (_ROUGHLY if roughly else _FLAT) / math.sqrt(self.source.num_rows)
         options = {"maxiter": _MOST_STEPS, "gtol": flat * unit, "ftol": 0.0, "maxcor": 20}
-        found = minimize(in_units, origin / unit, jac=True, method="L-BFGS-B", options=options, callback=stop_early)
+        with one_thread_algebra():
+            found = minimize(in_units, origin / unit, jac=True, method="L-BFGS-B", options=options, callback=stop_early)
         if self._near_one(ends, unit * found.x, len(start)):
             return None
         theta: Floats = (unit * found.x).reshape(len(start), -1) @ white.T
