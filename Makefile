@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test java browser check lowest bench docs clean
+.PHONY: help demo test java browser check lowest bench docs dist clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -68,5 +68,12 @@ docs: $(READY) ## build the documentation into docs/_build/html
 	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
+# Whoever publishes says where the source is shown: make dist REPOSITORY=https://HOST/OWNER/NAME
+REPOSITORY ?=
+
+dist: $(READY) ## build what a package index takes, into dist; its page links to REPOSITORY=https://...
+	@test -n "$(REPOSITORY)" || { echo "make dist needs the address of the repository, for the links of the page: make dist REPOSITORY=https://HOST/OWNER/NAME"; exit 2; }
+	@ASKANCE_REPOSITORY="$(REPOSITORY)" $(BIN)/python -m hatchling build
+
 clean: ## remove what the other targets made
-	rm -rf $(VENV) $(VENV)-lowest docs/_build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache askance-demo
+	rm -rf $(VENV) $(VENV)-lowest docs/_build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache askance-demo
