@@ -44,6 +44,8 @@ class Summary:
         How well the people behind the numbers are protected; shown after the facts.
     alerts : tuple of str
         What must be read before any number, such as reports that the design cannot have made; shown first.
+    doubts : tuple of str
+        Why approximations behind the numbers may not hold, where that is known; shown as cautions.
 
     Examples
     --------
@@ -63,6 +65,7 @@ class Summary:
     notes: tuple[str, ...] = ()
     privacy: str = ""
     alerts: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
 
     def to_frame(self) -> Any:
         """Return the table as a pandas DataFrame, with a row for each name."""
@@ -124,7 +127,10 @@ class Summary:
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """What to think of before reading the table: reports that are too few for it."""
+        """What to think of before reading the table: doubts, and reports that are too few for it."""
+        return (*self.doubts, *self._too_few())
+
+    def _too_few(self) -> tuple[str, ...]:
         said = self.fact("reports") or self.fact("people") or ""
         count, parameters = said.replace(",", ""), len(self.names)
         if not count.isdigit() or not np.isfinite(self.values[:, 1]).any():

@@ -34,6 +34,7 @@ class Solution:
     converged: bool
     diverged: bool
     measured: bool = False  # whether all that ``local`` has is that of theta itself, and not of a step before it
+    given_up: bool = False  # whether it diverged as far as it was followed, which proves nothing
 
 
 CONVERGED = 1e-9  # remaining distance to the maximum, in standard errors

@@ -640,6 +640,55 @@ def test_many_columns_without_a_finite_estimate_are_noticed():
     rng = np.random.default_rng(13)
     X = rng.normal(size=(700, 300))
     y = (X[:, 0] > 0).astype(int)  # separated, and asked directly
-    with pytest.warns(ask.AskanceWarning, match="no finite estimate"):
+    with pytest.warns(ask.AskanceWarning) as heard:
         model = ask.IndirectClassifier(ask.Identity((0, 1)), intervals="wald").fit(X, y)
+    assert any("No estimate is within logits of 10" in str(one.message) for one in heard)
     assert model.penalty_ == "log-f"
+
+
+@pytest.mark.parametrize("method", ["marginal", "moments"])
+def test_what_tells_too_little_of_many_columns_is_shrunk_to_predict_by(method):
+    """To follow the likelihood to where it has no maximum took minutes; what log-F left was five times too large."""
+    rng = np.random.default_rng(15)
+    X, slopes = rng.normal(size=(12_000, 300)), rng.normal(size=300) / 10
+    truth = (rng.random(len(X)) < 1 / (1 + np.exp(-(X @ slopes)))).astype(int)
+    channel = ask.RandomizedResponse([0, 1], epsilon=0.5)
+    said = {"marginal": "It is there to predict", "moments": "method='marginal' has a likelihood"}[method]
+    with pytest.warns(ask.AskanceWarning, match=said):
+        model = ask.IndirectClassifier(channel, method=method).fit(X, channel.simulate(truth, rng))
+    assert model.penalty_ == "shrunk"
+    assert set(model.intervals_) == {"none"}
+    assert method == "moments" or 0.2 < model.coef_[0] @ slopes / (slopes @ slopes) < 1
+    assert np.corrcoef(X @ model.coef_[0], X @ slopes)[0, 1] > 0.5
+    assert "none for a fit that a ridge shrinks" in str(model.summary())
+
+
+def test_reports_that_tell_little_of_many_coefficients_are_a_caution_on_top():
+    """Prevalence .1, level 2, 20 columns, 351 reports: intervals that say 95% held 71% there."""
+    rng = np.random.default_rng(16)
+    X, slopes = rng.normal(size=(20_000, 20)), rng.normal(size=20) / 4
+    channel = ask.RandomizedResponse(["no", "yes"], epsilon=2.0)
+    truth = np.where(rng.random(len(X)) < 1 / (1 + np.exp(2.2 - X @ slopes)), "yes", "no")
+    reports = channel.simulate(truth, rng)
+    with pytest.warns(ask.AskanceWarning) as heard:
+        few = ask.IndirectClassifier(channel, intervals="wald").fit(X[:351], reports[:351])
+    assert any("tell little about 21 coefficients together" in str(one.message) for one in heard)
+    assert str(few.summary()).splitlines()[1].startswith("CAUTION: These reports tell little about 21 coefficients")
+    assert few.summary().to_dict()["cautions"] == list(few.summary().cautions)
+    many = ask.IndirectClassifier(channel).fit(X, reports)
+    assert many.summary().cautions == ()
+    rows = np.column_stack([np.ones(len(X)), X])
+    error = np.sqrt(np.einsum("ij,jk,ik->i", rows, many.covariance_, rows).mean())
+    assert many.logit_error_ == pytest.approx(error, rel=1e-6)
+
+
+def test_what_is_not_known_of_three_classes_is_that_of_the_logit_known_least():
+    rng = np.random.default_rng(17)
+    X, truth = rng.normal(size=(4000, 2)) + np.array([3.0, 0.0]), rng.choice(3, 4000, p=[0.5, 0.4, 0.1])
+    weights = rng.uniform(0.5, 2, 4000)
+    channel = ask.RandomizedResponse([0, 1, 2], epsilon=3.0)
+    model = ask.IndirectClassifier(channel).fit(X, channel.simulate(truth, rng), sample_weight=weights)
+    rows = np.column_stack([np.ones(len(X)), X])
+    blocks = model.covariance_.reshape(2, 3, 2, 3)
+    squares = [np.average(np.einsum("ij,jk,ik->i", rows, blocks[k, :, k], rows), weights=weights) for k in range(2)]
+    assert model.logit_error_ == pytest.approx(np.sqrt(max(squares)), rel=1e-6)

@@ -104,7 +104,7 @@ class IndirectClassifier(ReleaseRegression, LikelihoodResults, LinearClassifier)
         class but the first, as log-odds against the first.
     parameters_, parameter_names_, standard_errors_ : in the order of ``covariance_``
     penalty_ : "none", "ridge", "log-f" or "shrunk"
-        "shrunk": a ridge towards the base rate, for moments without a finite maximiser.
+        "shrunk": a ridge towards the base rate, for moments without a finite maximiser, and for very many columns.
     intervals_ : tuple
         "profile", "wald" or "none" for each of ``parameters_``.
     profiles_ : tuple
@@ -112,6 +112,9 @@ class IndirectClassifier(ReleaseRegression, LikelihoodResults, LinearClassifier)
     degrees_, design_effects_ : tuples
         With clusters: degrees of freedom of each of ``parameters_``; with any design of the sample: how many times its
         variance is that of as many people drawn one by one.
+    logit_error_ : float
+        The standard error of the logit of a typical person, unless a ridge holds it down: where it is large, reports
+        tell little about so many coefficients, and the summary says so.
     classes_, n_iter_, n_reports_, log_likelihood_, ridge_, converged_, notes_
     unknowns_ : dict
         With unknown numbers in the channel: their estimates by name; of those with covariates, at the mean of these.

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from askance.arrays import Floats
+from askance.engines.local.engine import one_thread_algebra
 
 # Steps in the first coordinates and in each of the others, all of which cost about as much as one evaluation of second
 # derivatives and its eigenvalues, at 20,000 made-up sparse rows of 400 columns.
@@ -35,11 +36,12 @@ def approached(slope: Slope, start: Floats, known: Floats, curvature: Callable[[
     curvature : function of the parameters, optional
         Minus the second derivatives of the objective; none where they would cost too much.
     """
-    place, _ = _searched(slope, start, _round(known), _ROUGHLY if curvature else _FLAT)
-    for _ in range(_MOST_TURNS if curvature else 0):
-        place, flat = _searched(slope, place, _round(curvature(place)), _FLAT)  # type: ignore[misc]
-        if flat:
-            break
+    with one_thread_algebra():
+        place, _ = _searched(slope, start, _round(known), _ROUGHLY if curvature else _FLAT)
+        for _ in range(_MOST_TURNS if curvature else 0):
+            place, flat = _searched(slope, place, _round(curvature(place)), _FLAT)  # type: ignore[misc]
+            if flat:
+                break
     return place
 
 

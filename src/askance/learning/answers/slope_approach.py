@@ -24,7 +24,7 @@ _MOST_STEPS = 100  # 784 made-up columns took 7 to 29; what takes longer runs aw
 # Slope of an average record at which to stop, times the root of their number: some .02 standard errors of a coordinate
 # where another fit starts from here, and .001 of all 784 together where this is the last one.
 _ROUGHLY, _FLAT = 0.003, 1e-5
-_FAR = 10.0  # root mean square logit: as far as that, a fit may be running away
+FAR = 10.0  # root mean square logit: as far as that, a fit may be running away
 _SAME = 3.0  # standard errors between ends, of all coordinates together, below which one of them is enough
 # Standard errors, of all parameters together, within which the information is that of the maximum, to some five digits.
 _THERE = 0.003
@@ -32,10 +32,11 @@ _MOST_TURNS = 8  # steps by the same information, of which each is hundreds of t
 
 
 class End(NamedTuple):
-    """Where slopes lead from a start: parameters, and the objective there. No objective: they lead too far to tell."""
+    """Where slopes lead from a start, and the objective there. Far: farther than is followed, and back at the start."""
 
     theta: Floats
-    value: float | None
+    value: float
+    far: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +74,7 @@ class SlopeApproach:
             value, gradient = loss(unit * place)
             return value, unit * gradient
 
-        ends = [(end.theta @ unwhite).ravel() for end in known if end.value is not None]
+        ends = [(end.theta @ unwhite).ravel() for end in known if not end.far]
 
         def stop_early(place: Floats) -> None:
             if self._too_far(unit * place, len(start)) or self._near_one(ends, unit * place, len(start)):
@@ -85,10 +86,9 @@ class SlopeApproach:
             found = minimize(in_units, origin / unit, jac=True, method="L-BFGS-B", options=options, callback=stop_early)
         if self._near_one(ends, unit * found.x, len(start)):
             return None
+        far = self._too_far(unit * found.x, len(start))
         theta: Floats = (unit * found.x).reshape(len(start), -1) @ white.T
-        if self._too_far(unit * found.x, len(start)):
-            return End(start, None)
-        return End(theta, -float(found.fun))
+        return End(start if far else theta, -total * float(found.fun), far)
 
     def from_starts(self, starts: Sequence[Floats], *, roughly: bool) -> list[End]:
         """The ends of the ways from several starts, each once.
@@ -101,7 +101,7 @@ class SlopeApproach:
             end = self.from_start(start, roughly=roughly, known=ends)
             if end is not None:
                 ends.append(end)
-            if roughly and ends[0].value is None:
+            if roughly and ends[0].far:
                 break
         return ends
 
@@ -136,7 +136,7 @@ class SlopeApproach:
         return any(self._root_mean_square(place - end, rows) < near for end in ends)
 
     def _too_far(self, place: Floats, rows: int) -> bool:
-        return not self._root_mean_square(place, rows) <= _FAR
+        return not self._root_mean_square(place, rows) <= FAR
 
     def _root_mean_square(self, place: Floats, rows: int) -> float:
         """The largest root mean square logit, where features are uncorrelated."""

@@ -1,5 +1,6 @@
 """Wire statistic, engine and solver together: from records to parameters, their covariance and their intervals."""
 
+import math
 import warnings
 from dataclasses import dataclass, replace
 
@@ -19,6 +20,7 @@ from askance.learning.answers.maximum_search import SEVERAL_MAXIMA, MaximumSearc
 from askance.learning.answers.penalised_fit import PenaltyKind, StandardisedFit
 from askance.learning.answers.replicate_weights import Replicates
 from askance.learning.answers.separated_columns import separated_parameters
+from askance.learning.answers.slope_approach import FAR
 from askance.learning.answers.softmax_problem import SoftmaxProblem, SoftmaxTask
 from askance.learning.answers.untold_parameters import (
     NO_INFORMATION,
@@ -52,7 +54,8 @@ class SoftmaxFit:
     """Numbers only: nothing of the data is kept.
 
     ``theta`` is K-1 x p against the reference class, intercept first; covariances are of its rows, flattened;
-    ``intervals`` says of each parameter whether its interval is "wald", "profile" or "none".
+    ``intervals`` says of each parameter whether its interval is "wald", "profile" or "none"; ``logit_error`` is the
+    standard error of the logit of a typical person, which no penalty holds down that was chosen for its strength.
     """
 
     theta: Floats
@@ -69,6 +72,7 @@ class SoftmaxFit:
     profiles: tuple[Profile | None, ...] = ()
     degrees: tuple[float, ...] = ()
     design_effects: tuple[float, ...] = ()
+    logit_error: float = float("nan")
 
 
 def fit_softmax(
@@ -104,6 +108,10 @@ def _sample_rows(problem: SoftmaxProblem) -> int:
     return min(_SAMPLE_ROWS, _ROWS_EACH * parameters) if len(problem.feature_names) >= NARROW else _SAMPLE_ROWS
 
 
+_GIVEN_UP = (
+    f"no estimate is within logits of {FAR:g}, which are certainties of .99995: the search led farther, as it does "
+    "where the classes are separated, or where reports tell too little about so many columns"
+)
 _WHY = {
     "moments": "the moment estimate lies outside what any model of these classes can give (the marginal polytope), as "
     "happens with few reports or strong noise",
@@ -125,7 +133,12 @@ _WIDE = (
 )
 _SHRUNK = (
     "A ridge towards the base rate, as strong as the noise of the reports, is used instead; there are no intervals for "
-    "that. method='marginal' has a likelihood, with estimates and intervals that are right here."
+    "that."
+)
+_OF_MOMENTS = " method='marginal' has a likelihood, with estimates and intervals that are right here."
+_TO_PREDICT = (
+    " It is there to predict: coefficients are shrunk, read no effects from them. For effects, leave out columns; "
+    "penalty='log-f' is slow here, and exaggerates them."
 )
 
 
@@ -190,6 +203,7 @@ class _Fitting:
             said = [self._fewer_than_chance()] if self.standard.base.unbiased.min() < 0 else []
             return self._penalised("log-f"), "log-f", said
         runaways = separated_parameters(self.task, self.sample) if likelihood and not problem.ridge else ()
+        given_up = False
         if not runaways:
             search = MaximumSearch(self.task)
             starts = search.starts(self.sample, penalty * (self.sample.num_rows / self.task.source.num_rows))
@@ -197,11 +211,11 @@ class _Fitting:
             untold = 0 if solution.diverged or problem.ridge else self._untold(solution.theta)
             if untold:
                 raise untold_refusal(untold, solution.theta.size)
-            runaways = search.runaways(solution, penalty)
+            runaways, given_up = search.runaways(solution, penalty), solution.given_up
             if not solution.diverged and not runaways:
                 return solution, "ridge" if problem.ridge else "none", [SEVERAL_MAXIMA] if several else []
         which = f" of {listed(runaways, 5)}" if runaways else ""
-        why = f"there is no finite estimate{which}: {_WHY[problem.method]}"
+        why = _GIVEN_UP if given_up else f"there is no finite estimate{which}: {_WHY[problem.method]}"
         if problem.ridge is not None:
             raise InvalidInput(
                 f"ridge={problem.ridge:g}, but {why}",
@@ -210,9 +224,9 @@ class _Fitting:
                 "tell how far they are known.",
             )
         why = why[0].upper() + why[1:]
-        if likelihood:
+        if likelihood and not (given_up and problem.intervals == "auto"):
             return self._penalised("log-f"), "log-f", [f"{why}. {self._penalised_words()}"]
-        return self._penalised("shrunk"), "shrunk", [f"{why}. {_SHRUNK}"]
+        return self._penalised("shrunk"), "shrunk", [f"{why}. {_SHRUNK}{_TO_PREDICT if likelihood else _OF_MOMENTS}"]
 
     def _untold(self, theta: Floats) -> int:
         """Along how many directions the reports say nothing, although true labels would."""
@@ -297,6 +311,7 @@ class _Fitting:
         combined = task.as_reported(bread)
         information = task.as_reported(combined.T)
         meat, spread = task.meat(solution.theta, sums) if task.with_outer else (None, None)
+        used = bread @ meat @ bread.T if task.problem.robust and meat is not None else bread
         sandwich = None if meat is None else combined @ meat @ combined.T
         if self.standard.spread is not None:
             sandwich = self.standard.reported @ self.standard.spread @ self.standard.reported.T
@@ -321,7 +336,16 @@ class _Fitting:
             converged=solution.converged,
             degrees=self._degrees(spread, combined),
             design_effects=tuple(effects.tolist()),
+            logit_error=math.nan if penalty in ("ridge", "shrunk") else self._logit_error(used),
         )
+
+    def _logit_error(self, covariance: Floats) -> float:
+        """The root mean square over all people of the standard error of a logit, of that which is known least."""
+        task, truths = self.task, self.task.problem.truths
+        blocks = covariance.reshape(task.free, task.width, task.free, task.width)
+        squares = np.einsum("jakb,ab->jk", blocks, task.geometry.second)
+        squares = squares if truths is None else truths.contrasts @ squares @ truths.contrasts.T
+        return float(np.sqrt(max(np.diag(squares).max(initial=0.0), 0.0)))
 
     def _degrees(self, spread: ClusterSpread | None, combinations: Floats) -> tuple[float, ...]:
         if self.task.replicates is not None:
