@@ -1,6 +1,7 @@
 """Frames of pandas, polars and Arrow, for every estimator: the same fit, and rows that go together or are refused."""
 
 import inspect
+import re
 
 import numpy as np
 import pandas as pd
@@ -35,6 +36,8 @@ def test_frames_give_the_fit_that_arrays_give(name, library):
     summary = tuple(as_frame(given, library) for given in example.summary)
     found, known = fitted.summary(*summary), example.fitted.summary(*example.summary)
     np.testing.assert_allclose(numbers(found.to_frame()), numbers(known.to_frame()), atol=1e-9)
+    # Columns of arrays are called by their places, those of tables by their own names: values are no names.
+    assert found.names == tuple(re.sub(r"\bx(\d)", lambda place: "abc"[int(place[1])], each) for each in known.names)
     if example.new is not None:
         predicted = fitted.predict(as_frame(example.new, library))
         assert isinstance(predicted, np.ndarray)  # as everywhere in scikit-learn

@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.integrate import quad
 from scipy.special import expit, ndtr
@@ -189,3 +190,21 @@ def test_groups_that_tell_the_answers_apart_are_remarked_upon():
             x[:, None], channel.simulate(truth, rng), groups=group
         )
     assert fitted.group_spread_ > 6
+
+
+def test_rows_to_predict_are_read_as_strictly_as_those_of_fit():
+    rng = np.random.default_rng(2)
+    X = pd.DataFrame({"age": rng.normal(40, 12, 600), "woman": rng.integers(0, 2, 600)})
+    model = ask.AnswerRegression(CHANNEL).fit(
+        X, CHANNEL.simulate(np.where(X["age"] > rng.normal(40, 12, 600), "yes", "no"), rng)
+    )
+    first = model.predict_proba(X[:3])
+    np.testing.assert_array_equal(model.predict_proba(X[["woman", "age"]][:3]), first)
+    np.testing.assert_array_equal(model.predict_proba(pd.DataFrame(X[:3].to_numpy())), first)
+    for other, message in (
+        (X.rename(columns={"age": "alter"}), "'alter', 'woman'; expected 2 columns, age, woman"),
+        (X.mask(X["age"] > 60), "missing or not finite"),
+        (X.assign(age="old"), "not numbers"),
+    ):
+        with pytest.raises(ask.InvalidInput, match=message):
+            model.predict(other)

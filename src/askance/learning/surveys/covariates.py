@@ -1,6 +1,7 @@
 """Covariates of survey models: checked, without columns that tell nothing new, on a common scale inside the solver."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from askance.arrays import Floats
 from askance.channels.alphabet import listed
 from askance.errors import InvalidInput
-from askance.frames import without_index
+from askance.frames import column_names, some_columns, without_index
 
 _SAME = 1e-9  # what is left of a scaled column after the others are taken out, if they say the same: rounding alone
 
@@ -39,9 +40,10 @@ class Covariates:
         """Check covariates, n x d; None for an intercept alone. Constant and collinear columns are left out."""
         values = without_index(values)
         table = np.empty((rows or 0, 0)) if values is None else _numbers(values)
+        called = names if names is not None else column_names(values)
         if rows is not None and len(table) != rows:
             raise InvalidInput(f"{len(table)} rows of covariates and {rows} reports", "as many of both")
-        given = list(map(str, names if names is not None else getattr(values, "columns", range(table.shape[1]))))
+        given = list(map(str, range(table.shape[1]) if called is None else called))
         given = [f"x{name}" if name.isdigit() else name for name in given]
         centre = table.mean(axis=0) if len(table) else np.zeros(table.shape[1])
         spread = np.sqrt(((table - centre) ** 2).mean(axis=0)) if len(table) else np.ones(table.shape[1])
@@ -78,6 +80,34 @@ class Covariates:
     def width(self) -> int:
         """How many coefficients there are, with the intercept."""
         return int(self.design.shape[1])
+
+
+def covariate_rows(X: Any, names: Sequence[str]) -> Floats:
+    """Return covariates as a fit took them: of a table the columns with their names, of anything else by their order.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> covariate_rows(pd.DataFrame({"woman": [1, 0], "age": [31, 40]}), ("age", "woman")).tolist()
+    [[31.0, 1.0], [40.0, 0.0]]
+    """
+    X = without_index(X)
+    columns = () if isinstance(X, Mapping) else column_names(X) or ()
+    expected = f"{len(names)} columns, {', '.join(names)}"
+    if columns and set(names) <= set(columns):
+        X = some_columns(X, list(names))
+    elif _has_words(names) and _has_words(columns):
+        remedy = "A column that a formula makes has the formula's name for it."
+        raise InvalidInput(f"covariates called {listed(tuple(columns), 6)}", expected, remedy)
+    rows = _numbers(X)
+    if rows.shape[1] != len(names):
+        raise InvalidInput(f"covariates of shape {rows.shape}", expected)
+    return rows
+
+
+def _has_words(names: Sequence[Any]) -> bool:
+    """Whether any column has a name that is more than its place, such as pandas gives to an array's."""
+    return any(not re.fullmatch(r"x?\d+", str(name)) for name in names)
 
 
 def _numbers(values: Any) -> Floats:

@@ -7,12 +7,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from askance.arrays import Floats
-from askance.errors import InvalidInput, NotAvailable
-from askance.frames import column_names, some_columns, without_index
+from askance.errors import NotAvailable
 from askance.learning.face.estimator import Estimator
 from askance.learning.face.interval_table import FROZEN, few_clusters, frozen_clusters, sample_facts, with_intervals
 from askance.learning.face.likelihood_results import NOT_INDEPENDENT
 from askance.learning.face.scoring import Of, asks_for_truth
+from askance.learning.surveys.covariates import covariate_rows
 from askance.learning.surveys.survey_fit import SurveyFit, wants_profiles
 from askance.learning.surveys.survey_sample import SurveySample
 from askance.reports.summary import Summary, standard_errors, summarise
@@ -118,13 +118,8 @@ class SurveyEstimator(Estimator):
             self.degrees_ = ()
 
     def _rows(self, X: Any) -> Floats:
-        """Covariates as fit took them: of a table with their names the columns of these names, whatever their order."""
-        names, columns = self.feature_names_, column_names(X)
-        named = columns is not None and set(names) <= set(columns)
-        rows = np.asarray(some_columns(X, list(names)) if named else without_index(X), dtype=float)
-        if rows.ndim != 2 or rows.shape[1] != len(names):
-            raise InvalidInput(f"covariates of shape {rows.shape}", f"{len(names)} columns, {', '.join(names)}")
-        return rows
+        """Covariates as fit took them."""
+        return covariate_rows(X, self.feature_names_)
 
     @property
     def n_parameters_(self) -> int:
