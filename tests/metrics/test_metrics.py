@@ -2,9 +2,13 @@
 
 import itertools
 import math
+import warnings
 from functools import cache
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn import metrics as sk
 
@@ -144,9 +148,9 @@ def test_calibration_is_that_of_the_truth():
 
 
 def test_reports_of_one_kind_have_the_error_of_their_channel():
-    found = ask.metrics.accuracy(["yes"] * 100, ["yes"] * 100, ask.Warner(0.8))
-    # Whatever the truth: sqrt(.8 * .2) / .6 for each of 100 reports.
-    assert found.std_error == pytest.approx(0.4 / 0.6 / 10)
+    found = ask.metrics.accuracy(["yes"] * 49, ["yes"] * 49, ask.Warner(0.8))
+    # Whatever the truth: sqrt(.8 * .2) / .6 for each of 49 reports.
+    assert found.std_error == pytest.approx(0.4 / 0.6 / 7)
     assert ask.metrics.accuracy(["yes"], ["yes"], ask.Warner(0.8)).std_error != 0
 
 
@@ -170,7 +174,11 @@ def test_a_share_of_nobody_is_refused():
         (lambda: ask.metrics.log_loss(["yes"], [[0.4, 0.7]], TWO), "sum to one"),
         (lambda: ask.metrics.brier(["yes"], [[0.4, 0.3, 0.3]], TWO), r"shape \(1, 3\)"),
         (lambda: ask.metrics.roc_auc(["yes"], [np.nan], TWO), "not finite"),
-        (lambda: ask.metrics.roc_auc(["yes"], ["yes"], TWO), "the score yes; expected numbers"),
+        (lambda: ask.metrics.roc_auc(["yes"], ["yes"], TWO), "the scores 'yes'; expected numbers"),
+        (lambda: ask.metrics.log_loss(["yes"], ["yes"], TWO), "the probabilities 'yes'; expected numbers"),
+        (lambda: ask.metrics.accuracy(["yes"], ["yes"], 0.8), "float as channel; expected a finite channel"),
+        (lambda: ask.metrics.accuracy(TWO, ["yes"], ["yes"]), "list as channel"),
+        (lambda: ask.metrics.accuracy(["yes"], ["yes"], ask.PrivateNumber(0, 1, epsilon=1)), "PrivateNumber as"),
         (lambda: ask.metrics.accuracy(["yes"], [[0.4, 0.6]], TWO), r"predictions of shape \(1, 2\)"),
         (lambda: ask.metrics.recall(["yes"], ["yes"], TWO, of="maybe"), "of='maybe'"),
         (lambda: ask.metrics.calibration(["yes"], [0.5], TWO, groups=0), "groups=0"),
@@ -181,6 +189,37 @@ def test_a_share_of_nobody_is_refused():
 def test_what_cannot_be_measured_is_refused_by_name(call, says):
     with pytest.raises(ask.InvalidInput, match=says):
         call()
+
+
+def test_probabilities_in_a_table_are_found_by_the_names_of_classes():
+    reports, yes = ["yes"] * 20 + ["no"] * 20, np.r_[np.full(20, 0.8), np.full(20, 0.3)]
+    for table in (pd.DataFrame, pl.DataFrame, pa.table):
+        for metric in (ask.metrics.log_loss, ask.metrics.roc_auc):
+            assert metric(reports, table({"yes": yes, "no": 1 - yes}), TWO) == metric(reports, yes, TWO)
+    unnamed = pd.DataFrame(np.column_stack([1 - yes, yes]))
+    assert ask.metrics.brier(reports, unnamed, TWO) == ask.metrics.brier(reports, yes, TWO)
+
+
+def test_truth_that_is_taken_for_reports_is_noticed_and_sorted_reports_are_not():
+    rng = np.random.default_rng(3)
+    truth = rng.integers(0, 2, 400)
+    label, score = np.array(["no", "yes"])[truth], truth * 0.8 + 0.1 + 0.05 * rng.random(400)
+    for metric, said in ((ask.metrics.accuracy, label), (ask.metrics.brier, score), (ask.metrics.roc_auc, score)):
+        with pytest.warns(ask.AskanceWarning, match="these are true labels"):
+            metric(label, said, TWO)
+    reports = np.sort(TWO.simulate(label, rng))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for said in ("no", "yes"):
+            ask.metrics.accuracy(reports, [said] * 400, TWO)
+        for chance in (0.1, 0.9):
+            ask.metrics.log_loss(reports, np.full(400, chance), TWO)
+
+
+def test_groups_of_rows_that_weigh_nothing_are_left_out():
+    found = ask.metrics.calibration(["yes", "no"] * 20, np.linspace(0, 1, 40), TWO, sample_weight=np.arange(40) < 20)
+    assert found.predicted.max() < 0.5
+    assert np.isfinite(found.std_errors).all()
 
 
 def test_figures():

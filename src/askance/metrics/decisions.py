@@ -11,6 +11,7 @@ from askance.errors import InvalidInput
 from askance.frames import refuse_other_rows
 from askance.learning.face.classes import class_codes
 from askance.learning.face.hidden_truth import Estimate, HiddenTruth
+from askance.learning.face.scoring import notice_what_no_channel_reports
 
 
 def accuracy(reports: Any, predicted: Any, channel: Any, *, design: Any = None, sample_weight: Any = None) -> Estimate:
@@ -188,6 +189,7 @@ def _read(
     if (chosen < 0).any():
         stranger = labels.tolist()[int(np.flatnonzero(chosen < 0)[0])]
         raise InvalidInput(f"the prediction {stranger!r}", f"one of the classes {truth.classes.tolist()!r}")
+    notice_what_no_channel_reports(truth, chosen, np.zeros(truth.n))  # how sure they are is not known
     return truth, chosen
 
 

@@ -9,6 +9,7 @@ from askance.arrays import Floats, Integers
 from askance.errors import InvalidInput
 from askance.frames import refuse_other_rows
 from askance.learning.face.hidden_truth import Estimate, HiddenTruth
+from askance.learning.face.scoring import notice_what_no_channel_reports
 
 _LEAST = 1e-15  # what a probability of zero counts as in a logarithm; scikit-learn's floor for doubles is 2.2e-16
 _SUM = 1e-6  # rows of probabilities may miss a sum of one by single precision
@@ -132,6 +133,8 @@ def calibration(
         there = (group == number)[:, None]
         # Whom a group holds is decided by features alone, so its size is as good as known.
         size = float(truth.shares @ there[:, 0])
+        if size == 0:  # rows that weigh nothing
+            continue
         share = truth.total(there * of_class) / size
         error = truth.std_error(there * (of_class - share) / size)
         found.append((float(truth.shares @ (chance * there[:, 0])) / size, share, error, int(there.sum())))
@@ -144,7 +147,7 @@ def _read(
 ) -> tuple[HiddenTruth, Floats]:
     refuse_other_rows(reports=reports, probabilities=probabilities, design=design, sample_weight=sample_weight)
     truth = HiddenTruth.of(channel, reports, design, sample_weight)
-    table = truth.rows(probabilities, "predictions").astype(float)
+    table = truth.numbers(probabilities, "probabilities")
     if table.ndim == 1 and len(truth.classes) == 2:
         table = np.column_stack([1 - table, table])
     if table.shape != (truth.n, len(truth.classes)):
@@ -156,4 +159,5 @@ def _read(
             "probabilities that are negative, not finite, or do not sum to one in every row",
             "what predict_proba returns",
         )
+    notice_what_no_channel_reports(truth, table.argmax(axis=1), table.max(axis=1))
     return truth, table

@@ -9,6 +9,7 @@ from askance.arrays import Floats
 from askance.errors import InvalidInput
 from askance.frames import refuse_other_rows
 from askance.learning.face.hidden_truth import Estimate, HiddenTruth
+from askance.learning.face.scoring import notice_what_no_channel_reports
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,11 @@ def roc_auc(
     table = _scores(truth, scores)
     every = of is None and len(truth.classes) > 2
     asked = range(len(truth.classes)) if every else [truth.place(of)]
-    pairs = [_pairs(truth, table[:, min(code, table.shape[1] - 1)], code) for code in asked]
+    if len(truth.classes) > 2:
+        notice_what_no_channel_reports(truth, table.argmax(axis=1), table.max(axis=1))
+    else:
+        notice_what_no_channel_reports(truth, np.full(truth.n, asked[0]), _column(table, asked[0]))
+    pairs = [_pairs(truth, _column(table, code), code) for code in asked]
     if not every:
         return truth.ratio_of(*pairs[0])
     value = float(np.mean([right / all_pairs for right, all_pairs, _, _ in pairs]))
@@ -94,7 +99,7 @@ def roc_curve(
     truth = HiddenTruth.of(channel, reports, design, sample_weight)
     table = _scores(truth, scores)
     code = truth.place(of)
-    column = table[:, min(code, table.shape[1] - 1)]
+    column = _column(table, code)
     order = np.argsort(-column, kind="stable")
     ends = np.append(np.flatnonzero(np.diff(column[order])), len(order) - 1)
     weights = truth.shares[order]
@@ -110,13 +115,7 @@ def roc_curve(
 
 
 def _scores(truth: HiddenTruth, scores: Any) -> Floats:
-    given = truth.rows(scores, "scores")
-    try:
-        table = given.astype(float)
-    except (TypeError, ValueError):
-        raise InvalidInput(
-            f"the score {given.ravel()[0]!s}", "numbers, such as predict_proba returns", "For labels take accuracy."
-        ) from None
+    table = truth.numbers(scores, "scores")
     classes = len(truth.classes)
     if table.ndim == 1 and classes == 2:
         table = table[:, None]
@@ -125,6 +124,11 @@ def _scores(truth: HiddenTruth, scores: Any) -> Floats:
     if not np.isfinite(table).all():
         raise InvalidInput("scores that are not finite", "finite numbers")
     return table
+
+
+def _column(table: Floats, code: int) -> Floats:
+    """The scores of one class: of two classes there may be one column."""
+    return table[:, min(code, table.shape[1] - 1)]
 
 
 def _pairs(truth: HiddenTruth, scores: Floats, code: int) -> tuple[float, float, Floats, Floats]:

@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from askance.arrays import Codes, Floats
+from askance.channels.alphabet import listed
 from askance.channels.base import refuse_class
 from askance.errors import InvalidInput, NotAvailable
+from askance.frames import column_names, library_of, some_columns
 from askance.learning.face.classes import class_array
 from askance.learning.face.sample_weights import checked_weights
 from askance.statistics.frequencies import ReportCounts, counted
@@ -165,6 +167,12 @@ class HiddenTruth:
     def of(cls, channel: Any, reports: Any, design: Any = None, sample_weight: Any = None) -> "HiddenTruth":
         """Read reports of a channel as people gave them."""
         refuse_class(channel)
+        if not hasattr(channel, "unbiasing_matrix"):
+            raise InvalidInput(
+                f"{type(channel).__name__} as channel",
+                "a finite channel, such as RandomizedResponse(classes, epsilon)",
+                "It says how the truth was hidden; the order is (reports, predictions, channel).",
+            )
         return cls.of_codes(channel, channel.encode_reports(reports, design), sample_weight)
 
     @classmethod
@@ -197,6 +205,21 @@ class HiddenTruth:
             arrived = "one value" if table.ndim == 0 else f"{len(table)} {what}"
             raise InvalidInput(f"{len(self.kept)} reports and {arrived}", "as many of both")
         return table[self.kept]
+
+    def numbers(self, values: Any, what: str) -> Floats:
+        """Return what a model says about each row as numbers; columns of a table that are called as classes by name."""
+        names, classes = column_names(values), [str(label) for label in self.classes.tolist()]
+        if library_of(values) and names and set(names) == set(classes):  # numbers are the places of columns
+            values = some_columns(values, classes)
+        given = self.rows(values, what)
+        try:
+            return given.astype(float)
+        except (TypeError, ValueError):
+            raise InvalidInput(
+                f"the {what} {listed(given.ravel()[:3].tolist())}",
+                "numbers, such as predict_proba returns",
+                "For labels take accuracy.",
+            ) from None
 
     def place(self, of: Any) -> int:
         """Return the place of the class that is asked about: the second of two, unless ``of`` names one."""

@@ -75,32 +75,37 @@ def accuracy_from_reports(
     truth = HiddenTruth.of_codes(channel, codes, weights)
     chosen = chosen[truth.kept]
     if sureness is not None:
-        _notice_what_no_channel_reports(chosen, sureness[truth.kept], truth.codes, truth.matrix)
+        notice_what_no_channel_reports(truth, chosen, sureness[truth.kept])
     return truth.mean((chosen[:, None] == np.arange(len(truth.classes))).astype(float))
 
 
-def _notice_what_no_channel_reports(chosen: Integers, sureness: Floats, codes: Codes, matrix: Floats) -> None:
+def notice_what_no_channel_reports(truth: HiddenTruth, chosen: Integers, sureness: Floats) -> None:
     """Warn of true labels that are passed as reports, and of reports that a model has learned by heart.
 
     A class has a report that it leads to most often, and no truth leads to that report more often than the largest
     number in its row of the matrix. Whatever the truths of some rows are, chosen by features alone: their predictions
-    are reported no more often than a coin of that probability falls on heads.
+    are reported no more often than a coin of that probability falls on heads. Rows that are equally sure stay together:
+    the order that they came in may be that of the reports.
     """
     from scipy.special import bdtrc
 
-    usual = matrix.argmax(axis=0)
-    limit, agrees = float(matrix[usual].max()), usual[chosen] == codes
+    usual = truth.matrix.argmax(axis=0)
+    limit, agrees = float(truth.matrix[usual].max()), usual[chosen] == truth.codes
     order = np.argsort(-sureness, kind="stable")
-    sizes = [len(order) >> halvings for halvings in range(len(order).bit_length()) if len(order) >> halvings >= _FEWEST]
+    rising = -sureness[order]
+    halves = [len(order) >> halvings for halvings in range(len(order).bit_length())]
+    ends = {int(np.searchsorted(rising, rising[half - 1], side="right")) for half in halves if half >= _FEWEST}
+    sizes = sorted(ends, reverse=True)
     for rows in sizes:
         seen = int(np.count_nonzero(agrees[order[:rows]]))
         if seen and bdtrc(seen - 1, rows, limit) * len(sizes) < _BY_CHANCE:
             warnings.warn(
                 f"{seen:,} of the {rows:,} surest predictions were reported, where the channel lets no more than "
                 f"{limit:.3g} of them be: these are true labels, or reports that the model was fitted to and knows by "
-                "heart. This score is wrong then. For true labels say score(X, y, of='truth'); scikit-learn's Pipeline "
-                "drops of= unless sklearn.set_config(enable_metadata_routing=True) and set_score_request(of=True) were "
-                "called. Else score reports that fit did not see.",
+                "heart. This score is wrong then. For true labels say score(X, y, of='truth'), or give a metric the "
+                "channel Identity(classes); scikit-learn's Pipeline drops of= unless "
+                "sklearn.set_config(enable_metadata_routing=True) and set_score_request(of=True) were called. Else "
+                "score reports that fit did not see.",
                 AskanceWarning,
                 stacklevel=4,
             )
