@@ -69,6 +69,7 @@ from askance.learning.face.scoring import Of as Of
 from askance.learning.face.scoring import accuracy_from_reports as accuracy_from_reports
 from askance.learning.face.scoring import accuracy_on_truth as accuracy_on_truth
 from askance.learning.face.scoring import asks_for_truth as asks_for_truth
+from askance.learning.face.scoring import notice_what_no_channel_reports as notice_what_no_channel_reports
 from askance.learning.face.scoring import refuse_score_of_reports as refuse_score_of_reports
 from askance.learning.face.softmax_law import SoftmaxLaw as SoftmaxLaw
 from askance.learning.face.wald_results import WaldResults as WaldResults
