@@ -5,9 +5,11 @@ import warnings
 
 import numpy as np
 import pytest
+import sklearn
+from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import make_scorer, roc_auc_score
-from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -66,6 +68,31 @@ def test_any_classifier_can_be_scored_with_a_channel(study):
         warnings.simplefilter("error")
         table = cross_validate(ask.IndirectClassifier(CHANNEL), X, reports, scoring=both, cv=2)
     assert (table["test_loss"] < 0).all()
+
+
+def test_designs_and_weights_are_routed_to_scorers(study):
+    X, truth, _ = study
+    rng = np.random.default_rng(5)
+    channel = ask.DesignPerRow({"a": ask.Warner(0.8), "b": ask.Warner(0.95)})
+    design = rng.choice(["a", "b"], len(X))
+    given = {"design": design, "sample_weight": rng.random(len(X))}
+    reports = channel.simulate(truth, rng, design)
+    halves = KFold(2)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = ask.IndirectClassifier(channel).set_fit_request(design=True, sample_weight=False)
+        model.set_score_request(design=True, sample_weight=True)
+        two = {"area": ask.scorer("roc_auc").set_score_request(sample_weight=False), "loss": ask.scorer("neg_log_loss")}
+        with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
+            cross_validate(model, X, reports, scoring=two, cv=halves, params=given)
+        two["loss"] = two["loss"].set_score_request(sample_weight=True)
+        found = cross_validate(model, X, reports, scoring=two, cv=halves, params=given)
+        grid = GridSearchCV(model, {"ridge": [0.0]}, scoring=ask.scorer("roc_auc"), cv=halves)
+        assert grid.fit(X, reports, design=design).best_score_ == pytest.approx(found["test_area"].mean())
+    learn, test = next(halves.split(X))
+    model.fit(X[learn], reports[learn], design=design[learn])
+    for name, weights in (("area", None), ("loss", given["sample_weight"][test])):
+        known = two[name](model, X[test], reports[test], weights, design[test])
+        assert found[f"test_{name}"][0] == pytest.approx(known)
 
 
 def test_a_scorer_that_was_made_by_hand_warns_too_and_clean_labels_do_not(study):

@@ -1,7 +1,7 @@
 """Metrics of the hidden truth as scikit-learn's scorers."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,20 @@ class ReportScorer:
     name: str
     channel: Any = None
     of: Of = "reports"
+    weighted: bool | None = None  # whether weights that a search is given are asked for, in scikit-learn's routing
+
+    def set_score_request(self, *, sample_weight: bool) -> "ReportScorer":
+        """Return a scorer that asks scikit-learn's metadata routing for weights, or does without them."""
+        return replace(self, weighted=sample_weight)
+
+    def get_metadata_routing(self) -> Any:
+        """Tell scikit-learn what to hand on: always the design of each row, which a channel that has several needs."""
+        from sklearn.utils.metadata_routing import MetadataRequest
+
+        asked = MetadataRequest(owner=self)
+        asked.score.add_request(param="design", alias=True)
+        asked.score.add_request(param="sample_weight", alias=self.weighted)
+        return asked
 
     def __call__(self, model: Any, X: Any, y: Any, sample_weight: Any = None, design: Any = None) -> float:
         """Return the score; higher is better."""
