@@ -49,7 +49,7 @@ MISTAKES = {
     ),
     "a level in per cent": (
         ("fit", "answers.csv", "--study", "study.toml", "--level", "95"),
-        r"--level 95; expected a confidence level between 0 and 1.*For 95 per cent write 0\.95",
+        r"--level 95; expected a confidence level between 0\.5 and 1.*For 95 per cent write 0\.95",
     ),
     "a covariate mistyped": (
         ("fit", "answers.csv", "--study", "study.toml", "--formula", "cheated ~ agee"),

@@ -74,12 +74,9 @@ OptionalSeed = Annotated[int | None, _SEED]
 
 
 def _checked_level(level: float) -> float:
-    from askance.errors import InvalidInput
+    from askance.reports import checked_confidence
 
-    if not 0 < level < 1:
-        percent = f"For {level:g} per cent write {level / 100:g}." if 1 < level < 100 else ""
-        raise InvalidInput(f"--level {level:g}", "a confidence level between 0 and 1, such as 0.95", percent)
-    return level
+    return checked_confidence(level, "--level ")
 
 
 Level = Annotated[float, typer.Option("--level", callback=_checked_level, help="Confidence level of the intervals.")]

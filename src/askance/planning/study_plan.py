@@ -15,6 +15,7 @@ from askance.planning.quantities.base import Quantity
 from askance.planning.quantities.grouped_design import GroupedDesign
 from askance.planning.quantities.proportions import Proportions
 from askance.planning.simulated_check import SimulatedCheck, check_by_simulation
+from askance.reports.summary import checked_confidence
 
 _RATHER = 1 + 1e-9  # by how much a design must be better than another: rounding makes equal ones differ by less
 
@@ -377,8 +378,7 @@ def _check_wish(n: Any, margin: Any, power: Any, level: float, epsilon: float | 
         raise InvalidInput(f"n={n!r}", "a number of respondents, 1 or more")
     if power is not None and not (isinstance(power, int | float | np.floating) and 0 < power < 1):
         raise InvalidInput(f"power={power!r}", "a probability between 0 and 1, such as 0.8")
-    if not 0 < level < 1:
-        raise InvalidInput(f"level={level!r}", "a confidence level between 0 and 1, such as 0.95")
+    checked_confidence(level)
     if power is not None and power <= 1 - level:
         raise InvalidInput(f"power={power!r}", f"more than {1 - level:.3g}, which a test has by chance")
     if epsilon is not None and not epsilon > 0:

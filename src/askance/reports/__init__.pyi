@@ -35,6 +35,7 @@ from askance.reports.report import LawCheck as LawCheck
 from askance.reports.report import Report as Report
 from askance.reports.summary import NO_ESTIMATES as NO_ESTIMATES
 from askance.reports.summary import Summary as Summary
+from askance.reports.summary import checked_confidence as checked_confidence
 from askance.reports.summary import standard_errors as standard_errors
 from askance.reports.summary import summarise as summarise
 from askance.reports.svg import inline_svg as inline_svg

@@ -189,6 +189,26 @@ def standard_errors(covariance: Floats) -> Floats:
     return errors
 
 
+def checked_confidence(level: Any, called: str = "level=") -> float:
+    """Return a confidence level that is one; below one half it is what users of statsmodels call alpha.
+
+    Examples
+    --------
+    >>> checked_confidence(0.9)
+    0.9
+    """
+    is_number = isinstance(level, int | float | np.integer | np.floating) and not isinstance(level, bool)
+    if is_number and 0.5 <= level < 1:
+        return float(level)
+    meant = ""
+    if is_number and 0 < level < 0.5:
+        meant = f"An alpha of {level:g} is a level of {1 - level:g}."
+    elif is_number and 1 < level < 100:
+        meant = f"For {level:g} per cent write {level / 100:g}."
+    arrived = f"{called}{level:g}" if is_number else f"{called}{level!r}"
+    raise InvalidInput(arrived, "a confidence level between 0.5 and 1, such as 0.95", meant)
+
+
 def summarise(
     title: str,
     names: tuple[str, ...],
@@ -202,8 +222,7 @@ def summarise(
     """Make a table of Wald statistics."""
     from scipy.special import ndtr, ndtri
 
-    if not 0 < level < 1:
-        raise InvalidInput(f"level={level!r}", "a confidence level between 0 and 1, such as 0.95")
+    level = checked_confidence(level)
     errors = standard_errors(covariance)
     with np.errstate(divide="ignore", invalid="ignore"):
         z = estimates / errors

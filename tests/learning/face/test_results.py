@@ -164,6 +164,8 @@ def test_what_cannot_be_said_is_refused():
         model.predict_interval(X, by="woman", sample_weight=none)
     with pytest.raises(InvalidInput, match="level"):
         model.predict_interval(X, level=95)
+    with pytest.raises(InvalidInput, match=r"alpha of 0\.05 is a level of 0\.95"):
+        model.conf_int(0.05)
     smaller = ask.IndirectClassifier(channel).fit(X[["age"]][:500], reports[:500])
     with pytest.raises(InvalidInput, match="600 and 500 reports"):
         model.likelihood_ratio_test(smaller)

@@ -21,7 +21,7 @@ from askance.learning.face.scoring import Of, asks_for_truth, refuse_score_of_re
 from askance.releases.counts_release import CountsRelease
 from askance.releases.reading import open_release
 from askance.reports.estimator_report import ReportFigure
-from askance.reports.summary import Summary
+from askance.reports.summary import Summary, checked_confidence
 
 
 class EcologicalInference(Estimator):
@@ -176,8 +176,7 @@ class EcologicalInference(Estimator):
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Return the ends of intervals for the shares of each row, R x K."""
         check_is_fitted(self)
-        if not 0 < level < 1:
-            raise InvalidInput(f"level={level!r}", "a confidence level between 0 and 1, such as 0.95")
+        level = checked_confidence(level)
         people = self.table_.sum(axis=1)[:, None]
         ends = np.quantile(self.draws_.astype(float), [0.5 - level / 2, 0.5 + level / 2], axis=0)
         low, high = (np.divide(end, people, out=np.full_like(end, np.nan), where=people > 0) for end in ends)

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from askance.arrays import Floats
-from askance.errors import InvalidInput
+from askance.reports.summary import checked_confidence
 
 # Of a feature's own scale, to either side of each row: the difference of means is then off by some 1e-9 of itself, for
 # the law's own curvature, and by 1e-12 for rounding.
@@ -19,9 +19,7 @@ Slopes = Callable[[Floats], tuple[Floats, Floats]]
 
 def reach(level: float, degrees: float = np.inf) -> float:
     """Return how many standard errors an interval reaches to either side."""
-    if not 0 < level < 1:
-        raise InvalidInput(f"level={level!r}", "a confidence level between 0 and 1, such as 0.95")
-    middle = 0.5 + level / 2
+    middle = 0.5 + checked_confidence(level) / 2
     return float(ndtri(middle) if np.isinf(degrees) else stdtrit(degrees, middle))
 
 

@@ -21,6 +21,7 @@ from askance.errors import InvalidInput, NotAvailable
 from askance.frames import column_names, library_of, some_columns
 from askance.learning.face.classes import class_array
 from askance.learning.face.sample_weights import checked_weights
+from askance.reports.summary import checked_confidence
 from askance.statistics.frequencies import ReportCounts, counted
 
 # A share is divided by only if it is seen to be there: its two-sided 95% interval leaves out zero. A ratio to a share
@@ -98,9 +99,7 @@ class Estimate:
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return the ends of the interval: the normal one, or of a ratio Fieller's."""
-        if not 0 < level < 1:
-            raise InvalidInput(f"level={level!r}", "a number between 0 and 1, such as 0.95")
-        quantile = float(ndtri((1 + level) / 2))
+        quantile = float(ndtri((1 + checked_confidence(level)) / 2))
         if self.spread is not None and math.isfinite(self.std_error):
             return self.spread.interval(quantile)
         return self.value - quantile * self.std_error, self.value + quantile * self.std_error

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from askance.errors import InvalidInput
+from askance.reports.summary import checked_confidence
 
 if TYPE_CHECKING:
     from askance.learning.ratios.ratio_estimator import RatioEstimator
@@ -29,14 +30,7 @@ def check_parameters(given: "RatioEstimator") -> None:
         raise InvalidInput(f"features={given.features!r}", "'auto', 'exact' or a number of at least 1")
     if given.base_estimator is not None and not hasattr(given.base_estimator, "predict_proba"):
         raise InvalidInput(f"base_estimator={given.base_estimator!r}", "a scikit-learn classifier with predict_proba")
-    checked_level(given.level)
-
-
-def checked_level(level: Any) -> float:
-    """Return a confidence level that is one."""
-    if not (_positive(level) and level < 1):
-        raise InvalidInput(f"level={level!r}", "a confidence level between 0 and 1, such as 0.95")
-    return float(level)
+    checked_confidence(given.level)
 
 
 def _is_one(value: Any, *known: str) -> bool:

@@ -23,12 +23,12 @@ from askance.learning.ratios.bag_doubt import BagDoubt
 from askance.learning.ratios.diagnosis import RatioDiagnosis, diagnose, warn_of_shifts
 from askance.learning.ratios.groups import Group, GroupEstimate, interval_frame, one_by_one, ratio_frame, split_groups
 from askance.learning.ratios.mmd import MmdRatios
-from askance.learning.ratios.parameters import check_parameters, checked_level
+from askance.learning.ratios.parameters import check_parameters
 from askance.learning.ratios.ratio_model import RatioEstimate, RatioModel
 from askance.learning.ratios.ratio_summary import group_summary, ratio_intervals
 from askance.releases.counts_release import CountsRelease
 from askance.reports.estimator_report import ReportFigure
-from askance.reports.summary import Summary
+from askance.reports.summary import Summary, checked_confidence
 
 # Frequencies. On 240 to 2,400 training rows (breast cancer, digits, Adult) the error of so many was within about 2% of
 # that of exact kernels: there is no size at which exact ones would be the better default, and they need the rows.
@@ -251,7 +251,7 @@ class RatioEstimator(BagEstimator):
         done, and of how many.
         """
         check_is_fitted(self, "model_")
-        level = checked_level(self.level if level is None else level)
+        level = checked_confidence(self.level if level is None else level)
         several = self._groups(X, groups)
         found = [self._estimate(group.rows) for group in one_by_one(several, progress)]
         ends = self._intervals(found, level)
@@ -305,7 +305,7 @@ class RatioEstimator(BagEstimator):
             The estimator's own if not given.
         """
         check_is_fitted(self, "model_")
-        level = checked_level(self.level if level is None else level)
+        level = checked_confidence(self.level if level is None else level)
         trained = ("trained on", f"{self.n_bags_} bags ({self.n_rows_} rows), method {self.method}")
         if X is None:
             facts = (("classes", listed(self.classes_.tolist())), trained, *self.diagnose().facts)
