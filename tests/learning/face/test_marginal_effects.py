@@ -111,3 +111,16 @@ def test_a_difference_in_means_predicts_nothing():
         model.predict_interval(np.empty((2, 0)))
     with pytest.raises(NotAvailable, match="without a likelihood"):
         model.predict_proba(np.empty((2, 0)))
+
+
+def test_a_product_of_columns_is_remarked_upon_and_no_rows_have_no_mean(people):
+    X, score, rng = people
+    both = X.assign(**{"age:woman": X["age"] * X["woman"]})
+    channel = ask.Warner(0.9)
+    reports = channel.simulate(np.where(score + rng.logistic(size=len(X)) > 0, "yes", "no"), rng)
+    for kind in (ask.AnswerRegression, ask.IndirectClassifier):
+        assert not kind(channel).fit(X, reports).marginal_effects(X).notes
+        model = kind(channel).fit(both, reports)
+        assert "'age:woman' changes with columns that stand alone" in model.marginal_effects(both).notes[-1]
+        with pytest.raises(ValueError, match=r"no rows|0 sample"):
+            model.marginal_effects(both[:0])

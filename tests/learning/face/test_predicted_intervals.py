@@ -196,3 +196,14 @@ def test_what_has_no_errors_has_no_intervals():
     line = ask.IndirectRegressor(number, ridge=0.0).fit(X, number.simulate(np.clip(X[:, 0], -4, 4), rng))
     with pytest.raises(InvalidInput, match="level"):
         line.predict_interval(X, level=95)
+
+
+def test_groups_have_any_names_and_rows_without_one_are_refused():
+    rng = np.random.default_rng(6)
+    X, channel = rng.normal(size=(300, 1)), ask.Warner(0.9)
+    model = ask.IndirectClassifier(channel).fit(X, channel.simulate(words(X[:, 0] > rng.normal(size=300)), rng))
+    mixed = np.array([1, "north", "north"] * 100, dtype=object)
+    assert model.predict_interval(X, by=mixed).index.tolist() == [1, "north"]
+    for missing in (None, np.nan):
+        with pytest.raises(InvalidInput, match=r"100 rows without a group \(first in row 0\)"):
+            model.predict_interval(X, by=np.array([missing, "north", "south"] * 100, dtype=object))

@@ -1,6 +1,8 @@
 """Predictions with intervals, for rows and groups of rows, and effects on them: once for all that have them."""
 
+import re
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Protocol
 
 import numpy as np
@@ -95,7 +97,8 @@ class PredictedIntervals(WaldResults):
         """Return how much what is predicted changes with each feature, on average over rows.
 
         By the derivative for a number, by the change from 0 to 1 for a feature of zeros and ones. A feature that
-        stands in several columns, such as ``age`` and ``age ** 2``, is not moved as a whole.
+        stands in several columns, such as ``age`` and ``age ** 2``, is not moved as a whole; where names of columns
+        tell, a note says so.
 
         Parameters
         ----------
@@ -124,6 +127,8 @@ class PredictedIntervals(WaldResults):
         check_is_fitted(self)
         law, labels = self._prediction_law(), self._predicted_labels()
         rows = self._rows(X)
+        if not len(rows):
+            raise InvalidInput("no rows", "at least one: effects are means over rows")
         weight = checked_weights(sample_weight, rows)
         effects, errors = law.effects(rows, np.ones(len(rows)) if weight is None else weight)
         if len(labels) > 2:
@@ -134,7 +139,8 @@ class PredictedIntervals(WaldResults):
         facts = (("rows", f"{len(rows)}"), ("errors", "of the parameters, by the delta method"))
         values = effect_table(effects.ravel(), errors.ravel(), level, law.degrees)
         title = f"Average marginal effects on {of}"
-        return Summary(title, tuple(names), values, level, facts, self.notes_, self.privacy_statement_)
+        notes = (*self.notes_, *notes_on_made_columns(law.features))
+        return Summary(title, tuple(names), values, level, facts, notes, self.privacy_statement_)
 
     def _prediction_law(self) -> PredictionLaw:
         """What is predicted, with errors; refused where there are none."""
@@ -159,13 +165,49 @@ class PredictedIntervals(WaldResults):
         return min((each for each in getattr(self, "degrees_", ()) if np.isfinite(each)), default=np.inf)
 
 
+def notes_on_made_columns(features: Sequence[str]) -> list[str]:
+    """Say of columns that are made of others, such as products and powers, that each was moved alone.
+
+    Examples
+    --------
+    >>> notes_on_made_columns(["age", "log(income)", "old age"])
+    []
+    >>> print(*notes_on_made_columns(["age", "woman", "age:woman"]))  # doctest: +ELLIPSIS
+    'age:woman' changes with columns that stand alone, too. Here each column was moved alone...
+    """
+    known = set(features)
+    made = [
+        name
+        for name in features
+        if re.search(r"[:*^(]", name) and known & ({*re.findall(r"[\w.]+", name), *name.split(":")} - {name})
+    ]
+    if not made:
+        return []
+    return [
+        f"{listed(made, 6)} change{'s' * (len(made) == 1)} with columns that stand alone, too. Here each column was "
+        "moved alone: these effects are none of the whole. For that, compare predictions of all rows before and after."
+    ]
+
+
 def checked_groups(X: Any, by: Any, weight: Floats) -> list[tuple[Any, Any]]:
     """Return the groups of rows, in the order of their names: each name and its places."""
     values = np.asarray(X[by] if isinstance(by, str) else by)
     if values.ndim != 1 or len(values) != len(weight):
         raise InvalidInput(f"by of shape {values.shape}", f"one group for each of {len(weight)} rows")
-    names, codes = np.unique(values, return_inverse=True)
-    groups = [(name, np.flatnonzero(codes == place)) for place, name in enumerate(names.tolist())]
+    given = values.tolist()
+    missing = [row for row, name in enumerate(given) if name is None or name != name]
+    if missing:
+        raise InvalidInput(
+            f"{len(missing)} rows without a group (first in row {missing[0]})",
+            "the group of each row",
+            "Leave these rows out, or give them a group of their own.",
+        )
+    names = list(dict.fromkeys(given))
+    with suppress(TypeError):  # numbers and words have no order together
+        names.sort()
+    place = {name: code for code, name in enumerate(names)}
+    codes = np.array([place[name] for name in given], dtype=np.int64)
+    groups = [(name, np.flatnonzero(codes == code)) for name, code in place.items()]
     empty = [name for name, places in groups if not weight[places].sum() > 0]
     if empty:
         raise InvalidInput(f"groups whose weights are all zero: {listed(tuple(empty))}", "a weight in every group")
