@@ -130,7 +130,7 @@ class TestSimulate:
         code, _, err = run(capsys, "audit", "r.parquet", "--data", "reports.csv")
         assert (code, "reports in reports.csv" in err) == (2, True)
         code, out, _ = run(capsys, "fit", "reports.csv", "--study", "study.toml")
-        assert (code, "is taken for reports" in out) == (0, False)
+        assert (code, "is taken for reports" in out, "made up by askance simulate" in out) == (0, False, True)
         (here / "field.csv").write_text("cheated\n" + "yes\nno\n" * 200)  # of which nothing says what it is
         code, out, _ = run(capsys, "fit", "field.csv", "--study", "study.toml")
         assert (code, "The column 'cheated' is taken for reports" in out) == (0, True)

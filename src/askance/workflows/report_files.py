@@ -21,6 +21,8 @@ from askance.tables.data_files import Data, open_data
 from askance.tables.made_up_mark import holds_made_up_reports, refuse_answers
 from askance.workflows.fit_request import FitRequest
 
+_MADE_UP = "All of these reports are made up by askance simulate: nobody said any of it."
+
 
 @dataclass(frozen=True, eq=False)
 class OpenReports:
@@ -39,7 +41,7 @@ class OpenReports:
     unprotected : tuple of str
         Columns of the study that are published as they are.
     taken : str
-        What a table that is no release is taken for, where nothing in it can tell; empty if something does.
+        Of a table that is no release: that it is made up, or what it is taken for where nothing in it can tell.
     """
 
     request: FitRequest
@@ -176,7 +178,7 @@ def _collected(data: Data, study: Header, request: FitRequest) -> OpenReports:
         if not table.num_rows:
             raise InvalidInput(f"no row of {data.path} has everything: {missing.sentence()}", "complete rows")
     release = Release.from_table(table, header)
-    taken = "" if holds_made_up_reports(data) else _taken_for(asked)
+    taken = _MADE_UP if holds_made_up_reports(data) else _taken_for(asked)
     return OpenReports(request, release, asked, study.guarantee, missing, study.unprotected, taken)
 
 

@@ -1,0 +1,55 @@
+"""The mark of made-up rows survives what people do to tables: other programs, merges, new heads, rows put together."""
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from askance.errors import InvalidInput
+from askance.tables import ANSWER, MARK, REPORT, holds_made_up_reports, open_data, refuse_answers, refuse_reports
+
+TYPES = {
+    "large": pa.large_string(),  # as polars and newer pandas write text
+    "view": pa.string_view(),
+    "category": pa.dictionary(pa.int8(), pa.string()),
+}
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_whichever_type_the_text_has(kind, tmp_path):
+    table = pa.table({"q": ["no", "yes"], MARK: pa.array([ANSWER, ANSWER]).cast(TYPES[kind])})
+    pq.write_table(table, tmp_path / "answers.parquet")
+    for given in (table, open_data(tmp_path / "answers.parquet")):
+        with pytest.raises(InvalidInput, match="true answers in the table"):
+            refuse_answers(given, "the table")
+        refuse_reports(given, "the table")
+
+
+@pytest.mark.parametrize("heads", [["Made_up"], [" made_up "], ["made_up_x", "made_up_y"], ["made_up", "made_up"]])
+@pytest.mark.parametrize("words", ["{}", "{} ", '"""{}"""'])
+def test_however_the_column_is_called_and_its_words_are_written(heads, words, tmp_path):
+    said = ",".join([words.format(REPORT.title())] * len(heads))
+    (tmp_path / "reports.csv").write_text(f"q,{','.join(heads)}\nno,{said}\nyes,{said}\n")
+    data = open_data(tmp_path / "reports.csv")
+    assert holds_made_up_reports(data)
+    refuse_answers(data, "the table")
+    with pytest.raises(InvalidInput, match="reports in the table"):
+        refuse_reports(data, "the table")
+
+
+@pytest.mark.parametrize(("word", "check"), [(ANSWER, refuse_reports), (REPORT, refuse_answers)])
+def test_made_up_rows_among_those_of_people(word, check, tmp_path):
+    pd.DataFrame({"q": ["no", "yes"], MARK: word}).to_csv(tmp_path / "trial.csv", index=False)
+    pd.DataFrame({"q": ["no", "yes", "yes"]}).to_csv(tmp_path / "field.csv", index=False)
+    check(open_data(tmp_path / "trial.csv"), "the folder")
+    check(open_data(tmp_path / "field.csv"), "the folder")
+    with pytest.raises(InvalidInput, match="2 made-up rows among the 5 of the folder"):
+        check(open_data(tmp_path), "the folder")
+
+
+def test_a_column_of_that_name_with_anything_else_in_it():
+    for values in ([1, 2], [True, None], [["simulated"], []], ["no", ""]):
+        table = pa.table({MARK: values})
+        refuse_answers(table, "the table")
+        refuse_reports(table, "the table")
+        assert not holds_made_up_reports(table)
