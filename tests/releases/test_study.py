@@ -97,6 +97,7 @@ def test_choices_may_be_numbers_or_truth_values() -> None:
 MISTAKES = [
     ("", "no questions"),
     ("[questions", "not valid TOML.*at end of document"),
+    *((f"[questions.{name}]", 'stand in quotes: .questions."größe"') for name in ("größe", "学校", "my question")),
     ('[study]\nname = "x"', "no questions"),
     ("[question.a]\n", "unknown key 'question'.*Did you mean 'questions'"),
     ("questions = 3", "questions = 3; expected a table"),

@@ -113,6 +113,10 @@ class TestFigure:
         assert "var(--ink)" in svg or "var(--muted)" in svg
         assert BLUE.lower() not in svg
 
+    def test_letters_that_a_font_lacks_are_the_browsers_matter(self):
+        # Text stays text, so no letter is drawn here: a warning would be about nothing.
+        assert "学校" in inline_svg(lambda axes: axes.set_xlabel("学校"), (4, 3), "one")
+
     def test_leaves_no_trace_in_the_settings_of_matplotlib(self):
         import matplotlib
 

@@ -31,6 +31,7 @@ _ANY_LABEL = str(Label | None)  # the annotation of a parameter that is a report
 _PROBABILITIES = tuple(map(str, (float, float | Unknown)))  # annotations of parameters that may be unknown
 _FRACTION = re.compile(r"\s*[0-9]{1,9}\s*/\s*[0-9]{1,9}\s*")
 _REQUIRED: Any = object()
+_ODD_NAME = ("key part", "end of a table declaration")  # what tomllib says of [questions.größe]
 _KINDS = {str: "text in quotes", bool: "true or false", list: "a list in [ ]", dict: "a table"}
 
 
@@ -41,8 +42,10 @@ def parse_study(text: str, source: str) -> dict[str, Any]:
     except (RecursionError, ValueError) as error:
         if not isinstance(error, tomllib.TOMLDecodeError):  # numbers of thousands of digits, brackets in brackets
             raise InvalidInput(f"{source} cannot be read: {type(error).__name__}", "a study file (TOML)") from None
-        swapped = "" if source.endswith(".toml") else "The study file comes first, then the data."
-        raise InvalidInput(f"{source} is not valid TOML: {error}", "a study file (TOML)", swapped) from None
+        remedy = "" if source.endswith(".toml") else "The study file comes first, then the data."
+        if any(words in str(error) for words in _ODD_NAME):
+            remedy = 'Names with more than A-Z, a-z, 0-9, _ and - stand in quotes: [questions."größe"].'
+        raise InvalidInput(f"{source} is not valid TOML: {error}", "a study file (TOML)", remedy) from None
     top = _Place(tables, source)
     top.only("study", "questions", "covariates", "sample", "page", "privacy")
     about = top.table("study", {})

@@ -8,6 +8,7 @@ between light and dark; every other colour stays as it is. Text inside coloured 
 import io
 import re
 import textwrap
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -57,7 +58,10 @@ def inline_svg(draw: Callable[[Any], object], size: tuple[float, float], prefix:
             if axis.get_scale() == "log":  # its labels would be formulas, which are not read here: see text.parse_math
                 axis.set_major_formatter(lambda value, place: f"{value:g}")
                 axis.set_minor_formatter(lambda value, place: "")
-        figure.savefig(written, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+        with warnings.catch_warnings():
+            # Only widths are guessed where a font lacks a letter: the page's own font draws it.
+            warnings.filterwarnings("ignore", "Glyph .* missing from")
+            figure.savefig(written, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     svg = written.getvalue()
     svg = svg[svg.index("<svg") :]
     # Styles inside an inline figure would leak into the page, and its ids would meet those of the next figure.
