@@ -48,6 +48,13 @@ def test_table_units_plot_report_and_model(place, run):
     assert "exists already" in err
 
 
+def test_the_page_has_the_level_that_was_asked_for_and_the_command(place, run):
+    assert run("crosstab", "before.csv", "after.csv", "--level", "0.8", "--report", "r.html")[0] == 0
+    page = (place / "r.html").read_text(encoding="utf-8")
+    assert "80% interval<" in page
+    assert "askance crosstab before.csv after.csv --level 0.8 --report r.html" in page
+
+
 def test_released_counts(place, run):
     counts = pd.read_csv("after.csv", index_col="unit")
     ask.release_counts(counts, epsilon=1.0).write("after.json")

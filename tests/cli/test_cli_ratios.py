@@ -60,6 +60,20 @@ def test_estimates_plot_table_and_model(place, run, method):
     assert json.loads(other)["groups"] == json.loads(out)["groups"]
 
 
+def test_the_page_has_every_ratio_and_the_command_that_makes_it_again(place, run):
+    moved = pd.read_parquet("new.parquet").assign(town="moved")
+    moved["age"] += 9  # no mixture of the classes
+    pd.concat([pd.read_parquet("new.parquet"), moved]).to_csv("more <b>.csv", index=False)
+    asked = ("ratios", "more <b>.csv", *TRAIN, "--group", "town", "--method", "mmd", "--level", "0.9")
+    assert run(*asked, "--report", "r.html")[0] == 0
+    page = (place / "r.html").read_text(encoding="utf-8")
+    assert all(f">{town}: {name}<" in page for town in (*NEW, "moved") for name in CLASSES)
+    assert "90% interval" in page
+    assert "moved is no mixture of the classes" in page
+    assert "askance ratios &#x27;more &lt;b&gt;.csv&#x27; --bags train.csv --proportions shares.csv" in page
+    assert run(*asked, "--report", "r.html")[0] == 2  # it is there already
+
+
 def test_one_group_is_printed_as_text(place, run):
     code, out, _ = run("ratios", "new.parquet", *TRAIN, "--columns", "age,pressure,sugar", "--method", "mmd")
     assert code == 0
@@ -183,7 +197,7 @@ def test_options_that_do_not_fit(place, run):
 
 def test_classes_of_any_name_are_in_the_legend():
     names, half = ("_lone", "$5 to $9", "$\\frac{$"), np.full((2, 3), 1 / 3)
-    table = RatioTable(("$a$", "_b"), (9, 9), names, half, half / 2, 2 * half, np.full(2, 0.5), 0.95)
+    table = RatioTable(("$a$", "_b"), (9, 9), names, half, half / 9, half / 2, 2 * half, np.full(2, 0.5), 0.95)
     figure = ratio_plot(table)
     figure.canvas.draw()
     assert tuple(text.get_text() for text in figure.legends[0].get_texts()) == names

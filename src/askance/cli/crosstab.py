@@ -16,10 +16,12 @@ from askance.cli.options import (
     check_targets,
     out_option,
     plot_option,
+    repeated_command,
 )
 
 
 def crosstab(
+    context: typer.Context,
     rows: Annotated[
         Path, typer.Argument(help="A CSV or Parquet file: a row for each unit, a column of counts for each row.")
     ],
@@ -57,7 +59,8 @@ def crosstab(
     from askance.files.kinds import CROSSTAB, MODEL, PICTURES, PNG, REPORT, UNIT_TABLES
     from askance.files.targets import write_text
     from askance.learning.ecology.crosstab_table import crosstab_records, save_figure, text_table, to_csv
-    from askance.workflows.crosstab import fit_crosstab
+    from askance.reports.html import write_report
+    from askance.workflows.crosstab import crosstab_report, fit_crosstab
     from askance.workflows.remarks import collected_remarks
 
     picture = PNG if plot is None else PICTURES[plot.suffix.lower()]
@@ -73,7 +76,7 @@ def crosstab(
     if plot is not None:
         save_figure(model, plot)
     if report is not None:
-        model.report(report, overwrite=overwrite)
+        write_report(report, crosstab_report(model, level, repeated_command(context)), overwrite=True)
     if save is not None:
         model.save(save)
     written = [str(path) for path, _ in targets if path is not None]

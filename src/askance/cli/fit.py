@@ -19,10 +19,9 @@ from askance.cli.options import (
     Save,
     between_commas,
     check_targets,
-    given_options,
     listed_numbers,
+    repeated_command,
 )
-from askance.cli.standard_input import as_written
 from askance.printing import shell_command
 
 _REPORTS = "Reports: answers, numbers, records"
@@ -306,7 +305,7 @@ def fit(
     kinds = kinds_of(data, proportions)
     kinds = kinds if survey is None else (survey,)
     check_options(context, kinds)
-    command = _command(context)
+    command = repeated_command(context)
     hint = kinds[0].use.format(model=shell_command(save)) if save and len(kinds) == 1 else ""
     if proportions is not None:
         from askance.workflows.bags import fit_bags
@@ -360,15 +359,3 @@ def fit(
         say(remark)
     if hint and not as_json:
         say(hint)
-
-
-def _command(context: typer.Context) -> str:
-    """The command that makes the report again."""
-    passed_over = ("save", "overwrite", "as_json", "quiet")
-    words = ["askance", "fit", as_written(context.params["data"])]
-    for name, option in given_options(context).items():
-        if name not in passed_over:
-            given = context.params[name]
-            for value in given if isinstance(given, list | tuple) else [given]:
-                words += [option, as_written(value)]
-    return shell_command(*words)

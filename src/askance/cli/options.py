@@ -120,6 +120,21 @@ def was_given(context: typer.Context, name: str) -> bool:
     return source is not None and source.name not in ("DEFAULT", "DEFAULT_MAP")
 
 
+def repeated_command(context: typer.Context) -> str:
+    """Return the command that makes a report again: as it was written, without what says how this run is told."""
+    from askance.cli.standard_input import as_written
+    from askance.printing import shell_command
+
+    words: list[str] = ["askance", str(context.info_name)]
+    words += [as_written(context.params[str(one.name)]) for one in context.command.params if one.opts[0][0] != "-"]
+    for name, option in given_options(context).items():
+        if name not in ("save", "overwrite", "as_json", "quiet"):
+            given = context.params[name]
+            for value in given if isinstance(given, list | tuple) else [given]:
+                words += [option, as_written(value)]
+    return shell_command(*words)
+
+
 @overload
 def between_commas(text: str, option: str) -> list[str]: ...
 @overload

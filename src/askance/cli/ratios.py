@@ -15,6 +15,7 @@ from askance.cli.options import (
     Overwrite,
     Proportions,
     Quiet,
+    Report,
     Save,
     Seed,
     between_commas,
@@ -22,6 +23,7 @@ from askance.cli.options import (
     given_options,
     out_option,
     plot_option,
+    repeated_command,
 )
 
 _OF_TRAINING = ("bags", "proportions", "bag", "columns", "method", "seed")
@@ -58,6 +60,7 @@ def ratios(
     out: Annotated[Path | None, out_option("Write the table (CSV).")] = None,
     plot: Annotated[Path | None, plot_option("Write a plot of the intervals (.png, .svg or .pdf).")] = None,
     save: Save = None,
+    report: Report = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -70,17 +73,17 @@ def ratios(
     """
     from askance.cli.output import print_json, progress_bar, show_lines, spinner, tell_end
     from askance.errors import InvalidInput
-    from askance.files.kinds import MODEL, PICTURES, PNG, RATIOS
+    from askance.files.kinds import MODEL, PICTURES, PNG, RATIOS, REPORT
     from askance.files.targets import write_text
     from askance.learning.face.saving import used_model
     from askance.learning.ratios.ratio_report import ratio_plot, save_plot
-    from askance.workflows.ratios import estimate_ratios, learn_ratios, load_ratios
+    from askance.reports.html import write_report
+    from askance.workflows.ratios import estimate_ratios, learn_ratios, load_ratios, ratio_report
     from askance.workflows.remarks import collected_remarks
 
     picture = PNG if plot is None else PICTURES[plot.suffix.lower()]
-    check_targets(
-        [(out, RATIOS), (plot, picture), (save, MODEL)], overwrite=overwrite, inputs=[new, bags, proportions, model]
-    )
+    targets = [(out, RATIOS), (plot, picture), (report, REPORT), (save, MODEL)]
+    check_targets(targets, overwrite=overwrite, inputs=[new, bags, proportions, model])
     given = given_options(context)
     with collected_remarks() as remarks:
         if model is not None:
@@ -105,9 +108,11 @@ def ratios(
         write_text(out, table.to_csv(), RATIOS)
     if plot is not None:
         save_plot(ratio_plot(table), plot)
+    if report is not None:
+        write_report(report, ratio_report(fitted, table, repeated_command(context)), overwrite=True)
     if save is not None:
         fitted.save(save)
-    written = [str(path) for path in (out, plot, save) if path is not None]
+    written = [str(path) for path, _ in targets if path is not None]
     if as_json:
         print_json(
             {

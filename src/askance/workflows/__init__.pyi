@@ -2,6 +2,7 @@ from askance.workflows.analysis import analyse as analyse
 from askance.workflows.analysis import analyse_reports as analyse_reports
 from askance.workflows.bags import fit_bags as fit_bags
 from askance.workflows.bags import read_proportions as read_proportions
+from askance.workflows.crosstab import crosstab_report as crosstab_report
 from askance.workflows.crosstab import fit_crosstab as fit_crosstab
 from askance.workflows.demonstration import DemoResult as DemoResult
 from askance.workflows.demonstration import DemoStudy as DemoStudy
@@ -21,6 +22,7 @@ from askance.workflows.prediction import predict_rows as predict_rows
 from askance.workflows.ratios import estimate_ratios as estimate_ratios
 from askance.workflows.ratios import learn_ratios as learn_ratios
 from askance.workflows.ratios import load_ratios as load_ratios
+from askance.workflows.ratios import ratio_report as ratio_report
 from askance.workflows.regions import fit_regions as fit_regions
 from askance.workflows.remarks import collected_remarks as collected_remarks
 from askance.workflows.report_files import OpenReports as OpenReports

@@ -9,7 +9,9 @@ from askance.learning.ecology.ecological_inference import EcologicalInference
 from askance.learning.ecology.margins import Unmatched
 from askance.releases.counts_release import CountsRelease
 from askance.releases.reading import open_release
+from askance.reports.estimator_report import EstimatorReport
 from askance.tables.groups import GroupTable
+from askance.workflows.fit_result import model_report
 
 
 def fit_crosstab(
@@ -40,6 +42,11 @@ def fit_crosstab(
     if Path(columns).suffix.lower() == ".json":
         return model.fit_release(columns, row_counts=_in_order(table, open_release(columns, CountsRelease), rows))
     return model.fit(table, _frame(columns, unit))
+
+
+def crosstab_report(model: EcologicalInference, level: float, command: str) -> EstimatorReport:
+    """Return what a page says of a cross-table; ``command`` makes it again."""
+    return model_report(model, model.summary(level), model.figures(), command)
 
 
 def _frame(path: StrPath, unit: str) -> Any:

@@ -1,7 +1,7 @@
 """What every fit ends with: a model, and what there is to say about it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ from askance.channels.guarantee import Guarantee
 from askance.files.kinds import MODEL
 from askance.files.targets import write_text
 from askance.learning.face.estimator import Estimator
-from askance.reports.estimator_report import EstimatorReport
+from askance.reports.estimator_report import EstimatorReport, ReportFigure
 from askance.reports.html import write_report
 from askance.reports.number_report import NumberReport
 from askance.reports.report import Report
@@ -73,14 +73,15 @@ def model_result(
     unprotected: tuple[str, ...] = (),
 ) -> FitResult:
     """Return the result of a fit whose model speaks for itself; ``text`` is its summary if not given."""
-    report = EstimatorReport(
-        summary.title,
-        summary,
-        type(model).__name__,
-        model.guarantee_,
-        figures=model.figures(),
-        how_to_repeat=command,
-        whole_person=whole_person,
-        unprotected=unprotected,
+    report = replace(
+        model_report(model, summary, model.figures(), command), whole_person=whole_person, unprotected=unprotected
     )
     return FitResult(model, text or str(summary), account, report, tuple(remarks))
+
+
+def model_report(
+    model: Estimator, summary: Summary, figures: tuple[ReportFigure, ...], command: str
+) -> EstimatorReport:
+    """Return what a page says of a fitted model; ``command`` makes the page again."""
+    kind = type(model).__name__
+    return EstimatorReport(summary.title, summary, kind, model.guarantee_, figures=figures, how_to_repeat=command)

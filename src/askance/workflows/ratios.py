@@ -6,9 +6,12 @@ from askance.errors import InvalidInput
 from askance.files.location import StrPath
 from askance.learning.face.saving import load_model
 from askance.learning.ratios.ratio_estimator import RatioEstimator
+from askance.learning.ratios.ratio_figures import ratio_figure
 from askance.learning.ratios.ratio_report import RatioTable
+from askance.reports.estimator_report import EstimatorReport
 from askance.tables.groups import GroupedRows
 from askance.workflows.bags import read_proportions
+from askance.workflows.fit_result import model_report
 
 
 def learn_ratios(
@@ -82,3 +85,17 @@ def estimate_ratios(
     names = getattr(model, "feature_names_in_", None)
     rows = GroupedRows.read(new, group, None if names is None else [*map(str, names)])
     return RatioTable.of(model, pd.DataFrame(rows.values, columns=list(rows.columns)), rows.groups, level, progress)
+
+
+def ratio_report(model: RatioEstimator, table: RatioTable, command: str) -> EstimatorReport:
+    """Return what a page says: the ratios of new groups, and how well the bags tell them.
+
+    Parameters
+    ----------
+    model : RatioEstimator
+    table : RatioTable
+        What it says of the new groups.
+    command : str
+        What makes the page again.
+    """
+    return model_report(model, table.summary(model.summary()), (ratio_figure(table), *model.figures()), command)

@@ -229,7 +229,7 @@ def warn_of_shifts(groups: list[GroupEstimate]) -> None:
     if odd:
         which = "The group" if odd == [None] else f"{len(odd)} of {len(groups)} groups ({listed(odd)})"
         warnings.warn(
-            f"{which} is no mixture of the classes as the training bags show them (p {least:.2g}): P(x | y) "
+            f"{which} is no mixture of the classes as the training bags show them (p {p_value(least)}): P(x | y) "
             "has shifted, and the ratios may be off by more than their intervals say.",
             AskanceWarning,
             stacklevel=4,

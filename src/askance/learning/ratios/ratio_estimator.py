@@ -344,8 +344,14 @@ class RatioEstimator(BagEstimator):
         self, path: str | os.PathLike[str], X: Any = None, groups: Any = None, *, overwrite: bool = False
     ) -> None:
         """Write a self-contained HTML page: the fit, and the ratios of new groups if there are any."""
-        summary = self.summary(X if groups is None else None)
-        self._write_report(path, summary, self.figures(X, groups), overwrite)
+        from askance.learning.ratios.ratio_figures import ratio_figure
+        from askance.learning.ratios.ratio_report import RatioTable
+
+        summary, figures = self.summary(), self.figures()
+        if X is not None:
+            table = RatioTable.of(self, X, groups, self.level)
+            summary, figures = table.summary(summary), (ratio_figure(table), *figures)
+        self._write_report(path, summary, figures, overwrite)
 
     def to_json(self) -> str:
         """Return parameters and fitted model as JSON, without training rows."""

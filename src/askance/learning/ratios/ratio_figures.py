@@ -11,6 +11,7 @@ from askance.learning.ratios.mmd import MmdRatios
 from askance.learning.ratios.ratio_report import RatioTable
 from askance.reports.colours import BLUE, GREY, MIST
 from askance.reports.estimator_report import ReportFigure
+from askance.reports.svg import plain_label
 
 
 def ratio_figure(table: RatioTable) -> ReportFigure:
@@ -76,14 +77,14 @@ def draw_ratios(axes: Any, table: RatioTable) -> list[Any]:
             elinewidth=1.6,
         )
         drawn.append(bars)
-    labels = [f"{name} *" if name in table.shifted else name for name in table.groups]
+    labels = [plain_label(name) + " *" * (name in table.shifted) for name in table.groups]
     axes.set_yticks(places, labels, parse_math=False)
     axes.set_ylim(-0.6, len(table.groups) - 0.4)
     axes.set_xlim(-0.02, 1.02)
     axes.set_xlabel(
         (f"share of {table.classes[1]}" if len(shown) == 1 else "share of each class")
         + f", with {100 * table.level:g}% intervals"
-        + "\n* no mixture of the classes as the training bags show them: do not trust" * bool(table.shifted),
+        + "\n* no mixture of the classes: do not trust" * bool(table.shifted),
         parse_math=False,
     )
     axes.grid(axis="x", color=MIST, lw=0.8)

@@ -4,7 +4,7 @@ import csv
 import io
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +16,10 @@ from askance.files.kinds import PICTURES, PNG
 from askance.files.targets import written_whole
 from askance.learning.ratios.diagnosis import SHIFTED
 from askance.learning.ratios.groups import Progress
+from askance.learning.ratios.ratio_summary import INTERVALS_FOR, ratio_errors
 from askance.printing import one_line
 from askance.reports.number_format import number, p_value
+from askance.reports.summary import Summary
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,20 +37,24 @@ class RatioTable:
     rows : tuple of int
         Of each group.
     classes : tuple of str
-    ratios, low, high : array, groups x K
+    ratios, errors, low, high : array, groups x K
     shift_p : array, groups
         The probability that a mixture of the classes is as far from its class embeddings as this group is.
     level : float
+    target : str
+        What errors and intervals are about: these very rows ("group"), or the population behind them.
     """
 
     groups: tuple[str, ...]
     rows: tuple[int, ...]
     classes: tuple[str, ...]
     ratios: Floats
+    errors: Floats
     low: Floats
     high: Floats
     shift_p: Floats
     level: float
+    target: str = "group"
 
     @classmethod
     def of(
@@ -68,10 +74,12 @@ class RatioTable:
             rows=tuple(group.estimate.rows for group in found),
             classes=tuple(map(str, model.classes_.tolist())),
             ratios=np.array([group.estimate.ratios for group in found]),
+            errors=np.array([ratio_errors(group.estimate, model.target) for group in found]),
             low=np.array([group.interval[:, 0] for group in found]),
             high=np.array([group.interval[:, 1] for group in found]),
             shift_p=np.array([group.estimate.misfit_p for group in found]),
             level=level,
+            target=model.target,
         )
 
     @property
@@ -94,6 +102,24 @@ class RatioTable:
             for i, (group, rows) in enumerate(zip(self.groups, self.rows, strict=True))
             for k, label in enumerate(self.classes)
         ]
+
+    def summary(self, fit: Summary) -> Summary:
+        """Return the table with the facts of the fit that it comes from; groups that have shifted come first."""
+        names = self.classes
+        if len(self.groups) > 1:
+            names = tuple(f"{group}: {label}" for group in self.groups for label in self.classes)
+        nothing = np.full_like(self.ratios, math.nan)
+        columns = (self.ratios, self.errors, nothing, nothing, self.low, self.high)
+        values = np.column_stack([column.ravel() for column in columns])
+        about = f"{len(self.groups)} ({sum(self.rows)} rows); intervals for {INTERVALS_FOR[self.target]}"
+        alerts = tuple(
+            f"{group} is no mixture of the classes as the training bags show them: do not trust its ratios."
+            for group in self.shifted
+        )
+        return replace(
+            fit, title="Class ratios of new groups", names=names, values=values, level=self.level,
+            facts=(("groups", about), *fit.facts), alerts=(*alerts, *fit.alerts),
+        )  # fmt: skip
 
     def to_csv(self) -> str:
         """Return a CSV text with a line for each group and class."""

@@ -11,7 +11,7 @@ from askance.learning.ratios.ratio_model import RatioEstimate
 from askance.reports.number_format import p_value
 from askance.reports.summary import Summary, standard_errors
 
-_INTERVALS_FOR = {"group": "the shares of these very rows", "population": "the population that they were drawn from"}
+INTERVALS_FOR = {"group": "the shares of these very rows", "population": "the population that they were drawn from"}
 
 
 def ratio_errors(found: RatioEstimate, target: str) -> Floats:
@@ -36,7 +36,7 @@ def group_summary(
     nothing = np.full(len(ends), math.nan)
     values = np.column_stack([found.ratios, ratio_errors(found, target), nothing, nothing, ends])
     facts = (
-        ("group", f"{found.rows} rows; intervals for {_INTERVALS_FOR[target]}"),
+        ("group", f"{found.rows} rows; intervals for {INTERVALS_FOR[target]}"),
         trained,
         ("distance from all mixtures", f"{found.misfit:.2f} times that of chance, p {p_value(found.misfit_p)}"),
     )
