@@ -31,7 +31,7 @@ def reproduce(
     Two verdicts for each finding: whether the published statement holds, and whether our own check passes. Exits with 1
     if a check does not pass.
     """
-    from askance.cli.output import console, print_json, spinner
+    from askance.cli.output import console, print_json, progress_bar
     from askance.papers.registry import entries, run_entry, select
 
     if not names:
@@ -42,10 +42,10 @@ def reproduce(
             _print_list(console(), listed)
         return
     accounts, passes, chosen = [], True, list(select(names))
-    for done, entry in enumerate(chosen):
-        share = f"{100 * done // len(chosen)}% done, {done + 1} of {len(chosen)}: " if len(chosen) > 1 else ""
-        with spinner(f"{share}{entry.name}: {entry.title}", quiet=quiet):
-            outcome = run_entry(entry, out, seed, quick)
+    for number, entry in enumerate(chosen, 1):
+        which = f"{number} of {len(chosen)}: {entry.name}" if len(chosen) > 1 else entry.name
+        with progress_bar(which, quiet=quiet) as progress:
+            outcome = run_entry(entry, out, seed, quick, progress)
         passes = passes and outcome.passes
         if as_json:
             accounts.append(entry.to_json() | {"seed": seed, "quick": quick} | outcome.to_json())

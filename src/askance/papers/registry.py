@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from askance.errors import InvalidInput
+from askance.papers.steps import Listener, telling
 
 if TYPE_CHECKING:
     import numpy as np
@@ -138,11 +139,13 @@ def select(names: Iterable[str]) -> list[Entry]:
     return list(chosen.values())
 
 
-def run_entry(entry: Entry, output: Path, seed: int, quick: bool = False) -> "Outcome":
+def run_entry(
+    entry: Entry, output: Path, seed: int, quick: bool = False, progress: Listener = lambda done, total: None
+) -> "Outcome":
     """Run one reproduction into ``output``/paper, and write its findings beside its plots.
 
     The generator depends on the seed and on the entry's name, so that a figure is the same whichever others
-    are made with it.
+    are made with it. ``progress`` is told how much is done, and of how much.
     """
     import numpy as np
 
@@ -156,7 +159,9 @@ def run_entry(entry: Entry, output: Path, seed: int, quick: bool = False) -> "Ou
     rng = np.random.default_rng([seed, *entry.name.encode()])
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        outcome = save_result(entry.run(rng, quick), folder, item)
+        with telling(progress):
+            result = entry.run(rng, quick)
+        outcome = save_result(result, folder, item)
         account = entry.to_json() | {"seed": seed, "quick": quick} | outcome.to_json()
         save_account(account, folder / f"{item}.json")
     except OSError as error:

@@ -21,6 +21,7 @@ from askance.mechanisms.counts.scaled_dirichlet import paper_scale
 from askance.papers.artefacts import panels
 from askance.papers.findings import Finding, Result
 from askance.papers.registry import reproduces
+from askance.papers.steps import steps
 from askance.reports.colours import BLUE, GREEN, GREY, INK, MIST, ORANGE, PURPLE, SKY, VERMILION
 from askance.solvers.simplex import project_to_simplex
 
@@ -114,7 +115,7 @@ def sweep(
 ) -> list[Distortion]:
     """Measure all mechanisms along one parameter."""
     points = []
-    for x in xs:
+    for x in steps(xs):
         for mechanism in (*PUBLISHED, *SOUND):
             here = setting(x)
             plan = plan_for(mechanism, here)
@@ -139,11 +140,12 @@ def figure_1(rng: np.random.Generator, quick: bool) -> Result:
     classes = (2, CLASSES) if quick else (2, 3, CLASSES, 7, 10, 15)
     shares = (0.2,) if quick else (0.025, 0.05, 0.075, 0.1, 0.15, 0.2)
     epsilons = (0.2,) if quick else (0.01, 0.02, 0.05, 0.1, 0.15, 0.2)
-    points = [
-        *sweep("classes", classes, lambda c: Setting.of(classes=int(c)), repeats, rng),
-        *sweep("share", shares, lambda share: Setting.of(share=share), repeats, rng),
-        *sweep("epsilon", epsilons, lambda epsilon: Setting.of(epsilon=epsilon), repeats, rng),
-    ]
+    panels_of: tuple[tuple[str, Sequence[float], Callable[[float], Setting]], ...] = (
+        ("classes", classes, lambda c: Setting.of(classes=int(c))),
+        ("share", shares, lambda share: Setting.of(share=share)),
+        ("epsilon", epsilons, lambda epsilon: Setting.of(epsilon=epsilon)),
+    )
+    points = [point for swept in steps(panels_of) for point in sweep(*swept, repeats, rng)]
     table = {name: [getattr(point, name) for point in points] for name in Distortion.__dataclass_fields__}
     return Result(
         _findings(points, 20_000 if quick else 400_000, rng),

@@ -15,6 +15,7 @@ from askance.papers.class_ratio.proportion_svm import ProportionSVM, fit_proport
 from askance.papers.data.ratio_sets import RatioSet, census, comments, higgs, rotated
 from askance.papers.findings import Finding, Result, as_columns
 from askance.papers.registry import reproduces
+from askance.papers.steps import steps
 from askance.reports.colours import BLUE, GREEN, GREY, MIST, ORANGE, VERMILION
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def errors(data: RatioSet, repeats: int, rng: np.random.Generator, quick: bool) 
     rows = _bag_size(data, quick)
     found: dict[tuple[str, float], list[float]] = {}
     tuning = None
-    for _ in range(repeats):
+    for _ in steps(range(repeats)):
         training, rest = data.halves(rng)
         X, bags, shares = training.bags(rotated(2, RHO), rows, rng)
         tuning = tuning or tuned(X, bags, shares[:, 1], rng, quick)
@@ -124,7 +125,7 @@ def _bag_size(data: RatioSet, quick: bool) -> int:
 )
 def figure_2(rng: np.random.Generator, quick: bool) -> Result:
     sets = [data for data in (census(), comments(), higgs()) if data is not None]
-    rows = [row for data in sets for row in errors(data, 2 if quick else 8, rng, quick)]
+    rows = [row for data in steps(sets) for row in errors(data, 2 if quick else 8, rng, quick)]
     figure, axes = panels(len(sets), 4.7 * len(sets), 4.4)
     for axis, data in zip(axes, sets, strict=True):
         _draw(axis, data, [row for row in rows if row.data == data.name])

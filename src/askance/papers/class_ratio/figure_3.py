@@ -13,6 +13,7 @@ from askance.papers.artefacts import Point, draw_means, panels
 from askance.papers.data.ratio_sets import RatioSet, handwritten, marital_status, rotated
 from askance.papers.findings import Finding, Result, as_columns
 from askance.papers.registry import reproduces
+from askance.papers.steps import steps
 from askance.releases.counts_release import CountsRelease, simulate_counts_release
 from askance.reports.colours import BLUE, GREEN, GREY, INK, MIST, ORANGE, VERMILION
 
@@ -54,11 +55,11 @@ def errors(data: RatioSet, repeats: int, rows: int, shares: Floats, rng: np.rand
 
     table = rotated(data.classes, RHO)
     found: dict[tuple[str, str, float], list[float]] = {}
-    for _ in range(repeats):
+    for _ in steps(range(repeats)):
         training, rest = data.halves(rng)
         X, bags, true = training.bags(table, rows, rng)
         groups = [rest.group(_mix(data.classes, share), rows, rng) for share in shares]
-        for mechanism in STYLES:
+        for mechanism in steps(STYLES):
             release = None if mechanism == "none" else _released(true, rows, mechanism, rng)
             # The paper's estimator takes released proportions for exact ones; ours knows of their noise.
             proportions = true if release is None else release.proportions
@@ -125,7 +126,7 @@ def figure_3(rng: np.random.Generator, quick: bool) -> Result:
     sets = (handwritten(), marital_status())
     rows = [
         row
-        for data in sets
+        for data in steps(sets)
         for row in errors(data, 1 if quick else 5, _bag_size(data, quick), _shares(data, quick), rng)
     ]
     figure, axes = panels(2, 10.0, 4.6)

@@ -10,6 +10,7 @@ from askance.papers.artefacts import panels
 from askance.papers.findings import Columns, Finding, Result, as_columns
 from askance.papers.finite_family import draw_report_counts, fit_marginal, fit_moments
 from askance.papers.registry import reproduces
+from askance.papers.steps import steps
 from askance.planning.theory.efficiency import (
     asymptotic_variance,
     classic_response_variance,
@@ -84,7 +85,8 @@ def figure_3(rng: np.random.Generator, quick: bool) -> Result:
     replicates = 1_000 if quick else 20_000
     curves = {name: np.array([_formula(theta, t) for t in CURVE_AT]) for name, theta in SIGNALS.items()}
     points = {
-        name: [simulate_efficiency(theta, t, replicates, rng) for t in SIMULATED_AT] for name, theta in SIGNALS.items()
+        name: [simulate_efficiency(theta, t, replicates, rng) for t in steps(SIMULATED_AT)]
+        for name, theta in steps(SIGNALS.items())
     }
     no_signal = simulate_efficiency((0.0, 0.0), 0.3, replicates, rng)
     findings = [

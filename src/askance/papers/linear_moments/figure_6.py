@@ -17,6 +17,7 @@ from askance.papers.data.number_sets import NumberSet, housing, proteins
 from askance.papers.findings import Columns, Finding, Result, as_columns
 from askance.papers.linear_moments.published_lines import PAIRS, Line, published_line
 from askance.papers.registry import reproduces
+from askance.papers.steps import steps
 from askance.reports.colours import BLUE, GREEN, GREY, INK, MIST, ORANGE, PURPLE, VERMILION
 
 if TYPE_CHECKING:
@@ -135,10 +136,10 @@ def experiment(
         order = rng.permutation(len(rows))
         splits.append((rows[order[len(rows) // 5 :]], rows[order[: len(rows) // 5]]))
     curves = []
-    for mechanism, published in ways:
+    for mechanism, published in steps(ways):
         draw = partial(published_line if published else repaired_line, mechanism)
         used = splits[:slow] if mechanism == "unit" else splits
-        lines = [[draw(train, alpha, rng) for train, _ in used] for alpha in alphas]
+        lines = [[draw(train, alpha, rng) for train, _ in used] for alpha in steps(alphas)]
         scores = tuple(tuple(score(line, test) for line, (_, test) in zip(found, used, strict=True)) for found in lines)
         curves.append(Curve(data.name, mechanism, published, alphas, tuple(f[0].epsilon for f in lines), scores))
     clean = [score(clean_line(train), test) for train, test in splits]
@@ -156,7 +157,9 @@ def experiment(
 def figure_6(rng: np.random.Generator, quick: bool) -> Result:
     alphas = (1.0, MODERATE, LARGEST) if quick else ALPHAS
     trials, slow = (1, 0) if quick else (10, FEW_TRIALS)
-    found = [experiment(data, alphas, trials, slow, rng) for data in (housing(download=not quick), proteins())]
+    sets = (housing(download=not quick), proteins())
+    # How triples are drawn takes about as many fits as all else.
+    found = [experiment(data, alphas, trials, slow, rng) for data in steps(sets, share=1.0 if quick else 0.5)]
     made_up = [e.data.name for e in found if e.data.stand_in]
     findings = [*_levels(), *(finding for each in found for finding in _claims(each))]
     if not quick:  # one trial of fits that are this noisy proves nothing
@@ -200,9 +203,9 @@ def _how_triples_are_drawn(found: Experiment, rng: np.random.Generator) -> list[
     rows = found.data.scaled
     width = rows.shape[1] - 1
     medians, above = {}, []
-    for mechanism in ("triple", PAIRS):
+    for mechanism in steps(("triple", PAIRS)):
         scores = []
-        for _ in range(MANY_TRIALS):
+        for _ in steps(range(MANY_TRIALS)):
             test, train = np.split(rng.permutation(rows), [len(rows) // 5])
             scores.append(score(published_line(mechanism, train, LARGEST, rng), test))
         medians[mechanism] = float(np.median([one.uncentred for one in scores]))

@@ -11,6 +11,7 @@ from askance.papers.data.tagged_corpora import TaggedCorpus, web_treebank
 from askance.papers.findings import Columns, Finding, Result, as_columns
 from askance.papers.linear_moments.beam_estimator import beam_passes
 from askance.papers.registry import reproduces
+from askance.papers.steps import steps, telling
 from askance.reports.colours import BLUE, GREEN, MIST, ORANGE, PURPLE, VERMILION
 from askance.tables.sentences import TaggedSentences
 
@@ -80,7 +81,7 @@ def curves(data: TaggedCorpus, width: int | None, passes: int, rng: np.random.Ge
     )
     test = Corpus.of(data.test.sentences)
     found = []
-    for way, (method, solver, *_) in WAYS.items():
+    for way, (method, solver, *_) in steps(WAYS.items()):
         train_accuracies: list[float] = []
 
         def on_test(model: "NodeModel", on_train: list[float] = train_accuracies) -> float:
@@ -120,8 +121,9 @@ def figure_7(rng: np.random.Generator, quick: bool) -> Result:
     passes = 3 if quick else PASSES
     train, test = (TaggedSentences(p.sentences[:20], p.tags[:20]) for p in (data.train, data.test))
     few = TaggedCorpus(data.name, data.source, train, test)
-    curves(few, 3, 1, np.random.default_rng(0))  # compiles the loops, so that no estimator's seconds include that
-    found = {width: curves(data, width, passes, rng) for width in widths}
+    with telling(lambda done, total: None):
+        curves(few, 3, 1, np.random.default_rng(0))  # compiles the loops, so that no estimator's seconds include that
+    found = {width: curves(data, width, passes, rng) for width in steps(widths)}
     made_up = " Set ASKANCE_DATA to a folder with ud-ewt for the real one." if data.stand_in else ""
     return Result(
         (

@@ -10,6 +10,7 @@ from askance.papers.data.labelled_sets import LabelledSet, adult, breast_cancer
 from askance.papers.findings import Finding, Result, as_columns
 from askance.papers.mean_operator.objective_perturbation import minimiser, perturbed, with_constant
 from askance.papers.registry import reproduces
+from askance.papers.steps import steps
 from askance.releases.label_task import Mechanism
 from askance.releases.mean_operator_release import (
     MeanOperatorRelease,
@@ -62,7 +63,7 @@ def protocol(
     hits: dict[tuple[Mechanism, float], list[float]] = {}
     errors: dict[tuple[Mechanism, float], list[float]] = {}
     objective: dict[float, list[list[float]]] = {alpha: [] for alpha in alphas}
-    for _ in range(splits):
+    for _ in steps(range(splits)):
         X, y, X_test, y_test = data.split(rng)
         clean.append(float(LogisticRegression(max_iter=2000).fit(X, y).score(X_test, y_test)))
         for mechanism in MECHANISMS:
@@ -109,8 +110,10 @@ def accuracy(rng: np.random.Generator, quick: bool) -> Result:
     alphas = QUICK_ALPHAS if quick else ALPHAS
     many, few = adult(), breast_cancer()
     penalties = PENALTIES[1:3] if quick else PENALTIES
-    clean_many, of_many = protocol(many, alphas, 3 if quick else 10, rng, penalties)
-    clean_few, of_few = protocol(few, alphas, 5 if quick else 30, rng, penalties)
+    sets = ((many, 3 if quick else 10), (few, 5 if quick else 30))
+    (clean_many, of_many), (clean_few, of_few) = [
+        protocol(data, alphas, splits, rng, penalties) for data, splits in steps(sets)
+    ]
     figure, axes = panels(2, 10.0, 4.4)
     for axis, data, clean, found in zip(axes, (many, few), (clean_many, clean_few), (of_many, of_few), strict=True):
         _draw(axis, data, clean, found)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from askance.arrays import Floats
 from askance.channels.attributes.row_channel import RowChannel
 from askance.papers.data.digits import Digits, Split
+from askance.papers.steps import steps
 
 SAMPLES = 2  # S of the paper
 
@@ -108,9 +109,9 @@ def run_trials(
         Returns the score of each method.
     """
     scores: Scores = {}
-    for _ in range(trials):
+    for _ in steps(range(trials)):
         split = digits.split(*sizes, rng)
-        for level, channel in channels.items():
+        for level, channel in steps(channels.items()):
             for method, score in methods(Trial.draw(digits, channel, split, rng)).items():
                 scores.setdefault((method, level), []).append(score)
     return scores
