@@ -122,16 +122,6 @@ def progress_bar(description: str, *, quiet: bool = False) -> Iterator[Callable[
         yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
-@contextmanager
-def spinner(description: str, *, quiet: bool = False) -> Iterator[None]:
-    """Show on standard error that something takes its time, if that is a terminal."""
-    if quiet or not sys.stderr.isatty():
-        yield
-        return
-    with console(stderr=True).status(description):
-        yield
-
-
 def show_release(done: Any, out: "Path", as_json: bool) -> None:
     """Print a release of totals that was written: whole as JSON, or its title and what it holds."""
     if as_json:

@@ -71,7 +71,7 @@ def ratios(
     release. The mix of a new group may be any; how the rows of a class look must be as in the bags, and a group that
     is no mixture of the classes is pointed out.
     """
-    from askance.cli.output import print_json, progress_bar, show_lines, spinner, tell_end
+    from askance.cli.output import print_json, progress_bar, show_lines, tell_end
     from askance.errors import InvalidInput
     from askance.files.kinds import MODEL, PICTURES, PNG, RATIOS, REPORT
     from askance.files.targets import write_text
@@ -96,10 +96,11 @@ def ratios(
             raise InvalidInput("no --bags or no --proportions", "both of them, or --model with a saved model")
         else:
             names = between_commas(columns, "--columns")
-            with spinner("step 1 of 2: learning from the bags", quiet=quiet):
+            with progress_bar("step 1 of 2: learning from the bags", quiet=quiet) as progress:
                 fitted = learn_ratios(
-                    bags, proportions, bag, names, method=method, target=target, level=level, seed=seed
-                )
+                    bags, proportions, bag, names, method=method, target=target, level=level, seed=seed,
+                    progress=progress,
+                )  # fmt: skip
         used = contextlib.nullcontext() if model is None else used_model(model)
         with used, progress_bar("step 2 of 2: estimating the shares of the new groups", quiet=quiet) as progress:
             table = estimate_ratios(fitted, new, group, level, progress)

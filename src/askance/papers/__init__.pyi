@@ -14,5 +14,3 @@ from askance.papers.registry import entries as entries
 from askance.papers.registry import reproduces as reproduces
 from askance.papers.registry import run_entry as run_entry
 from askance.papers.registry import select as select
-from askance.papers.steps import steps as steps
-from askance.papers.steps import telling as telling

@@ -19,6 +19,9 @@ from askance.solvers.simplex import whole_counts as whole_counts
 from askance.solvers.softmax import about_average as about_average
 from askance.solvers.softmax import posterior as posterior
 from askance.solvers.softmax import symmetric as symmetric
+from askance.solvers.steps import Listener as Listener
+from askance.solvers.steps import steps as steps
+from askance.solvers.steps import telling as telling
 from askance.solvers.weighted_chi_square import weighted_chi_square_tail as weighted_chi_square_tail
 from askance.solvers.whole_tables import whole_rows as whole_rows
 from askance.solvers.whole_tables import whole_table as whole_table

@@ -9,6 +9,7 @@ from askance.learning.ratios.ratio_estimator import RatioEstimator
 from askance.learning.ratios.ratio_figures import ratio_figure
 from askance.learning.ratios.ratio_report import RatioTable
 from askance.reports.estimator_report import EstimatorReport
+from askance.solvers.steps import Listener, telling
 from askance.tables.groups import GroupedRows
 from askance.workflows.bags import read_proportions
 from askance.workflows.fit_result import model_report
@@ -24,6 +25,7 @@ def learn_ratios(
     target: str = "group",
     level: float = 0.95,
     seed: int = 0,
+    progress: Listener = lambda done, total: None,
 ) -> RatioEstimator:
     """Learn how the classes differ, from rows in bags and what is known of the bags.
 
@@ -39,6 +41,8 @@ def learn_ratios(
         As for :class:`~askance.RatioEstimator`.
     seed : int
         Of random features and cross-fitting.
+    progress : function of two numbers, optional
+        Told how much of a bag classifier is learned, and of how much; the other method takes seconds.
     """
     import pandas as pd
 
@@ -46,7 +50,8 @@ def learn_ratios(
     rows = GroupedRows.read(bags, bag, columns)
     frame = pd.DataFrame(rows.values, columns=list(rows.columns))
     estimator = RatioEstimator(method, classes=classes, target=target, level=level, random_state=seed)
-    return estimator.fit(frame, rows.groups, known)
+    with telling(progress):
+        return estimator.fit(frame, rows.groups, known)
 
 
 def load_ratios(path: StrPath, target: str | None = None) -> RatioEstimator:

@@ -27,6 +27,7 @@ from askance.learning.ratios.posterior_table import PosteriorTable
 from askance.learning.ratios.prior_shift import class_solution, estimate_shifted_ratios
 from askance.learning.ratios.ratio_model import ALIKE, RatioEstimate
 from askance.solvers.simplex import project_to_simplex
+from askance.solvers.steps import steps
 
 # A flexible model's probabilities of exactly 0 and 1 are not meant. Anything from 1e-6 to 0.02 did the same for breast
 # cancer and four digits, to the third place of ratios and accuracies.
@@ -196,7 +197,7 @@ def fit_bag_posterior(
     group = _groups_of_bags(shares, sizes, rng)
     learners = [
         _learn_groups(rows[seen], group[codes[seen]], int(group.max()) + 1, base_estimator, len(linear), rng)
-        for seen in (learn[fold[learn] != f] for f in range(len(linear)))
+        for seen in (learn[fold[learn] != f] for f in steps(range(len(linear))))
     ]
     unmixing = _unmixing(shares, sizes, overall, group)
     held_out = np.empty((2, len(rows), len(overall)))

@@ -10,8 +10,10 @@ import numpy as np
 
 from askance.arrays import Floats, Integers
 from askance.solvers.softmax import posterior, symmetric
+from askance.solvers.steps import steps
 
 RIDGES = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3)  # for standardised features, on the summed likelihood
+_SHARE = 0.2  # of the time that a bag classifier takes: 6 of 33 seconds for 60,000 rows of 20 columns
 _WORSE = 3.0  # nats below the best at which weaker ridges are not tried any more
 _SLOPE_VARIANCE, _OFFSET_VARIANCE = 4.0, 1.0  # of a stack's parameters, before the bags are seen
 
@@ -98,7 +100,7 @@ def best_bag_softmax(X: Floats, likelihood: Floats, fold: Integers) -> tuple[Flo
     best: tuple[Floats, ...] = ()
     best_value = -np.inf
     fits: list[Floats | None] = [None for _ in numbers]
-    for ridge in RIDGES:  # from the strongest on, each from the last
+    for ridge in steps(RIDGES, share=_SHARE):  # from the strongest on, each from the last
         fits = [fit_bag_softmax(X[fold != f], likelihood[fold != f], ridge, fits[f]) for f in numbers]
         value = sum(
             score_bags(linear_logits(X[fold == f], theta), likelihood[fold == f]).log_likelihood

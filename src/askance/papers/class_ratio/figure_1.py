@@ -21,9 +21,9 @@ from askance.mechanisms.counts.scaled_dirichlet import paper_scale
 from askance.papers.artefacts import panels
 from askance.papers.findings import Finding, Result
 from askance.papers.registry import reproduces
-from askance.papers.steps import steps
 from askance.reports.colours import BLUE, GREEN, GREY, INK, MIST, ORANGE, PURPLE, SKY, VERMILION
 from askance.solvers.simplex import project_to_simplex
+from askance.solvers.steps import steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

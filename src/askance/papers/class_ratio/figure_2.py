@@ -15,8 +15,8 @@ from askance.papers.class_ratio.proportion_svm import ProportionSVM, fit_proport
 from askance.papers.data.ratio_sets import RatioSet, census, comments, higgs, rotated
 from askance.papers.findings import Finding, Result, as_columns
 from askance.papers.registry import reproduces
-from askance.papers.steps import steps
 from askance.reports.colours import BLUE, GREEN, GREY, MIST, ORANGE, VERMILION
+from askance.solvers.steps import steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,9 +13,9 @@ from askance.papers.artefacts import Point, draw_means, panels
 from askance.papers.data.ratio_sets import RatioSet, handwritten, marital_status, rotated
 from askance.papers.findings import Finding, Result, as_columns
 from askance.papers.registry import reproduces
-from askance.papers.steps import steps
 from askance.releases.counts_release import CountsRelease, simulate_counts_release
 from askance.reports.colours import BLUE, GREEN, GREY, INK, MIST, ORANGE, VERMILION
+from askance.solvers.steps import steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

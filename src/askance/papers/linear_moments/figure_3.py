@@ -10,7 +10,6 @@ from askance.papers.artefacts import panels
 from askance.papers.findings import Columns, Finding, Result, as_columns
 from askance.papers.finite_family import draw_report_counts, fit_marginal, fit_moments
 from askance.papers.registry import reproduces
-from askance.papers.steps import steps
 from askance.planning.theory.efficiency import (
     asymptotic_variance,
     classic_response_variance,
@@ -18,6 +17,7 @@ from askance.planning.theory.efficiency import (
     relative_efficiency,
 )
 from askance.reports.colours import BLUE, GREY, INK, MIST, VERMILION
+from askance.solvers.steps import steps
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

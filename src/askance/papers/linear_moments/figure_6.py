@@ -17,8 +17,8 @@ from askance.papers.data.number_sets import NumberSet, housing, proteins
 from askance.papers.findings import Columns, Finding, Result, as_columns
 from askance.papers.linear_moments.published_lines import PAIRS, Line, published_line
 from askance.papers.registry import reproduces
-from askance.papers.steps import steps
 from askance.reports.colours import BLUE, GREEN, GREY, INK, MIST, ORANGE, PURPLE, VERMILION
+from askance.solvers.steps import steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

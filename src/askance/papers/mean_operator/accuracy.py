@@ -10,13 +10,13 @@ from askance.papers.data.labelled_sets import LabelledSet, adult, breast_cancer
 from askance.papers.findings import Finding, Result, as_columns
 from askance.papers.mean_operator.objective_perturbation import minimiser, perturbed, with_constant
 from askance.papers.registry import reproduces
-from askance.papers.steps import steps
 from askance.releases.label_task import Mechanism
 from askance.releases.mean_operator_release import (
     MeanOperatorRelease,
     simulate_mean_operator_release,
 )
 from askance.reports.colours import BLUE, GREEN, GREY, INK, MIST, ORANGE, PURPLE, VERMILION
+from askance.solvers.steps import steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,4 +1,4 @@
-"""How far a reproduction is: loops within loops, told to whoever runs it."""
+"""How far long work is: loops within loops, told to whoever runs it and not handed through all that is called."""
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -58,10 +58,15 @@ def steps(items: Collection[Item], share: float = 1.0) -> Iterator[Item]:
         yield from items
         return
     listener, begin, end = whole
-    step = share * (end - begin) / max(len(items), 1)
-    for done, item in enumerate(items):
-        till = begin + step * (done + 1)
-        _part.set(_Part(listener, till - step, till))
-        yield item
-        listener(round(_FINE * till), _FINE)
-    _part.set(_Part(listener, begin + share * (end - begin), end))
+    rest = begin + share * (end - begin)
+    step = (rest - begin) / max(len(items), 1)
+    try:
+        for done, item in enumerate(items):
+            till = begin + step * (done + 1)
+            _part.set(_Part(listener, till - step, till))
+            yield item
+            listener(round(_FINE * till), _FINE)
+    finally:  # the loop may have been left early; after an error, when nobody listens any more
+        here = _part.get()
+        if here is not None and here.listener is listener:
+            _part.set(_Part(listener, rest, end))
