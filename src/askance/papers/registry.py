@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from askance.errors import InvalidInput
-from askance.solvers.steps import Listener, telling
+from askance.solvers.progress import Listener, telling
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,7 +9,7 @@ from askance.learning.ratios.ratio_estimator import RatioEstimator
 from askance.learning.ratios.ratio_figures import ratio_figure
 from askance.learning.ratios.ratio_report import RatioTable
 from askance.reports.estimator_report import EstimatorReport
-from askance.solvers.steps import Listener, telling
+from askance.solvers.progress import Listener, telling
 from askance.tables.groups import GroupedRows
 from askance.workflows.bags import read_proportions
 from askance.workflows.fit_result import model_report

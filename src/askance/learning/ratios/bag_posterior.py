@@ -26,8 +26,8 @@ from askance.learning.ratios.kernel_functions import Standard
 from askance.learning.ratios.posterior_table import PosteriorTable
 from askance.learning.ratios.prior_shift import class_solution, estimate_shifted_ratios
 from askance.learning.ratios.ratio_model import ALIKE, RatioEstimate
+from askance.solvers.progress import steps
 from askance.solvers.simplex import project_to_simplex
-from askance.solvers.steps import steps
 
 # A flexible model's probabilities of exactly 0 and 1 are not meant. Anything from 1e-6 to 0.02 did the same for breast
 # cancer and four digits, to the third place of ratios and accuracies.

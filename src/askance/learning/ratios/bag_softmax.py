@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from askance.arrays import Floats, Integers
+from askance.solvers.progress import steps
 from askance.solvers.softmax import posterior, symmetric
-from askance.solvers.steps import steps
 
 RIDGES = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3)  # for standardised features, on the summed likelihood
 _SHARE = 0.2  # of the time that a bag classifier takes: 6 of 33 seconds for 60,000 rows of 20 columns

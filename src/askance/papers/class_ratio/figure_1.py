@@ -22,8 +22,8 @@ from askance.papers.artefacts import panels
 from askance.papers.findings import Finding, Result
 from askance.papers.registry import reproduces
 from askance.reports.colours import BLUE, GREEN, GREY, INK, MIST, ORANGE, PURPLE, SKY, VERMILION
+from askance.solvers.progress import steps
 from askance.solvers.simplex import project_to_simplex
-from askance.solvers.steps import steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,7 +16,7 @@ from askance.papers.data.ratio_sets import RatioSet, census, comments, higgs, ro
 from askance.papers.findings import Finding, Result, as_columns
 from askance.papers.registry import reproduces
 from askance.reports.colours import BLUE, GREEN, GREY, MIST, ORANGE, VERMILION
-from askance.solvers.steps import steps
+from askance.solvers.progress import steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

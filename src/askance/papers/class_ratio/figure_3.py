@@ -15,7 +15,7 @@ from askance.papers.findings import Finding, Result, as_columns
 from askance.papers.registry import reproduces
 from askance.releases.counts_release import CountsRelease, simulate_counts_release
 from askance.reports.colours import BLUE, GREEN, GREY, INK, MIST, ORANGE, VERMILION
-from askance.solvers.steps import steps
+from askance.solvers.progress import steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -17,7 +17,7 @@ from askance.planning.theory.efficiency import (
     relative_efficiency,
 )
 from askance.reports.colours import BLUE, GREY, INK, MIST, VERMILION
-from askance.solvers.steps import steps
+from askance.solvers.progress import steps
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

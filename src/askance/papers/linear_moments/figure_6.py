@@ -18,7 +18,7 @@ from askance.papers.findings import Columns, Finding, Result, as_columns
 from askance.papers.linear_moments.published_lines import PAIRS, Line, published_line
 from askance.papers.registry import reproduces
 from askance.reports.colours import BLUE, GREEN, GREY, INK, MIST, ORANGE, PURPLE, VERMILION
-from askance.solvers.steps import steps
+from askance.solvers.progress import steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

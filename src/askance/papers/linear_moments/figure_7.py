@@ -12,7 +12,7 @@ from askance.papers.findings import Columns, Finding, Result, as_columns
 from askance.papers.linear_moments.beam_estimator import beam_passes
 from askance.papers.registry import reproduces
 from askance.reports.colours import BLUE, GREEN, MIST, ORANGE, PURPLE, VERMILION
-from askance.solvers.steps import steps, telling
+from askance.solvers.progress import steps, telling
 from askance.tables.sentences import TaggedSentences
 
 if TYPE_CHECKING:

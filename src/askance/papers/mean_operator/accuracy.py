@@ -16,7 +16,7 @@ from askance.releases.mean_operator_release import (
     simulate_mean_operator_release,
 )
 from askance.reports.colours import BLUE, GREEN, GREY, INK, MIST, ORANGE, PURPLE, VERMILION
-from askance.solvers.steps import steps
+from askance.solvers.progress import steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

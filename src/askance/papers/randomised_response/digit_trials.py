@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from askance.arrays import Floats
 from askance.channels.attributes.row_channel import RowChannel
 from askance.papers.data.digits import Digits, Split
-from askance.solvers.steps import steps
+from askance.solvers.progress import steps
 
 SAMPLES = 2  # S of the paper
 
