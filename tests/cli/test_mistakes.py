@@ -51,6 +51,18 @@ MISTAKES = {
         ("fit", "answers.csv", "--study", "study.toml", "--level", "95"),
         r"--level 95; expected a confidence level between 0\.5 and 1.*For 95 per cent write 0\.95",
     ),
+    "fewer rows than one": (
+        ("simulate", "study.toml", "--rows", "-5"),
+        r"Invalid value for '--rows -5'.*greater than or equal to 1\. See .* simulate --help",
+    ),
+    "a seed that is a word": (
+        ("simulate", "study.toml", "--seed=today"),
+        r"Invalid value for '--seed today'.*integer.*\. See .* simulate --help",
+    ),
+    "a function mistyped": (
+        ("fit", "answers.csv", "--study", "study.toml", "--formula", "cheated ~ lg(age)"),
+        r"'lg\(\.\.\.\)' in the formula .*\. Did you mean 'log'\? Write other transformations",
+    ),
     "a covariate mistyped": (
         ("fit", "answers.csv", "--study", "study.toml", "--formula", "cheated ~ agee"),
         r"no covariate 'agee'; expected covariates among age\. Did you mean 'age'\?",

@@ -8,6 +8,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -140,7 +141,7 @@ def _run(arguments: list[str], fail: Callable[..., int]) -> int:
         return 0 if not ended.code else _nobody_reads()  # and with 0 where a shell asked how a word goes on
     except Exception as error:
         if hasattr(error, "format_message"):  # typer's own errors, whichever copy of click it has
-            said = _misuse(error)
+            said = _misuse(error, arguments)
             return fail(said) if said else BAD_INPUT
         if os.environ.get(TRACE):
             raise
@@ -164,11 +165,15 @@ def _fail_as_json(message: str, code: int = BAD_INPUT) -> int:
     return code
 
 
-def _misuse(error: Any) -> str:
+def _misuse(error: Any, arguments: list[str]) -> str:
     """What typer says of a command that cannot be understood; nothing of a group whose help is printed already."""
     said = str(error.format_message()).rstrip(".")
     if not said:
         return ""
+    words = [word for given in arguments for word in (given.split("=", 1) if given.startswith("--") else [given])]
+    for option, value in pairwise(words):
+        if words.count(option) == 1:  # of an option that stands there twice, nobody says which is meant
+            said = said.replace(f"Invalid value for '{option}'", f"Invalid value for '{option} {value}'")
     command = error.ctx.command_path if getattr(error, "ctx", None) else "askance"
     end = "" if said.endswith(("?", ".", "!")) else "."
     return f"{said}{end} See {command} --help."

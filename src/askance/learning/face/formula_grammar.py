@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from askance.errors import InvalidInput
+from askance.errors import InvalidInput, did_you_mean
 
 # Of numpy: what a row's value becomes without looking at other rows.
 ELEMENTWISE = ("abs", "exp", "expm1", "log", "log10", "log1p", "log2", "sqrt")
@@ -201,7 +201,8 @@ def _check_value(node: ast.expr, text: str, columns: dict[str, str]) -> None:
     match node:
         case ast.Call(function, arguments, keywords):
             if ast.unparse(function) not in (*TRANSFORMATIONS, *CODINGS) and not _is_function(ast.unparse(function)):
-                raise _refusal(text, f"{_shown(function, columns)}(...)")
+                name = _shown(function, columns)
+                raise _refusal(text, f"{name}(...)", meant=did_you_mean(name, TRANSFORMATIONS))
             for argument in [*arguments, *(keyword.value for keyword in keywords)]:
                 _check_value(argument, text, columns)
             if any(keyword.arg is None for keyword in keywords):
@@ -263,9 +264,9 @@ def _shown(node: ast.AST, columns: dict[str, str]) -> str:
     return said
 
 
-def _refusal(text: str, piece: str, expected: str = _HELP) -> InvalidInput:
+def _refusal(text: str, piece: str, expected: str = _HELP, meant: str = "") -> InvalidInput:
     return InvalidInput(
         f"{piece!r} in the formula {text!r}",
         expected,
-        "Write other transformations into the data as columns of their own.",
+        f"{meant} Write other transformations into the data as columns of their own.".lstrip(),
     )
