@@ -1,12 +1,24 @@
 """The mark of made-up rows survives what people do to tables: other programs, merges, new heads, rows put together."""
 
+from functools import partial
+
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from askance.errors import InvalidInput
-from askance.tables import ANSWER, MARK, REPORT, holds_made_up_reports, open_data, refuse_answers, refuse_reports
+from askance.tables import (
+    ANSWER,
+    MARK,
+    REPORT,
+    count_people,
+    holds_made_up_reports,
+    open_data,
+    read_all_labels,
+    refuse_answers,
+    refuse_reports,
+)
 
 TYPES = {
     "large": pa.large_string(),  # as polars and newer pandas write text
@@ -45,6 +57,14 @@ def test_made_up_rows_among_those_of_people(word, check, tmp_path):
     check(open_data(tmp_path / "field.csv"), "the folder")
     with pytest.raises(InvalidInput, match="2 made-up rows among the 5 of the folder"):
         check(open_data(tmp_path), "the folder")
+
+
+def test_made_up_reports_are_no_labels_to_release_totals_of(tmp_path):
+    path = tmp_path / "reports.csv"
+    pd.DataFrame({"q": ["no", "yes"], "id": [1, 2], MARK: REPORT}).to_csv(path, index=False)
+    for read in (partial(count_people, path, "q", None), partial(read_all_labels, path, "id", "q")):
+        with pytest.raises(InvalidInput, match=r"reports in .*reports\.csv, as its column 'made_up' says"):
+            read(("no", "yes"))
 
 
 def test_a_column_of_that_name_with_anything_else_in_it():

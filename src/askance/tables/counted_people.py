@@ -15,7 +15,7 @@ from askance.tables.column_kinds import LabelColumn, NumberColumn
 from askance.tables.count_tables import ONE_BAG, CountTable, count_labels, read_counts
 from askance.tables.data_files import open_data
 from askance.tables.identifiers import Identifiers
-from askance.tables.people import read_columns
+from askance.tables.people import labels_of_people, read_columns
 
 
 class CountedPeople(NamedTuple):
@@ -49,7 +49,7 @@ def count_people(
         Whether people may be in several bags. Even then nobody may be in a bag twice: the label would count twice.
     """
     besides = [name for name in (bag_column, id_column) if name is not None]
-    table, (labels,) = read_columns(open_data(path), [LabelColumn(label_column, classes)], *besides)
+    table, labels = labels_of_people(path, LabelColumn(label_column, classes), *besides)
     if bag_column is None:
         bags = np.full(len(labels), ONE_BAG[0])
     else:

@@ -16,6 +16,7 @@ from askance.tables.column_kinds import Column, LabelColumn, NumberColumn
 from askance.tables.columns import Fault, converted, refuse
 from askance.tables.data_files import Data, open_data
 from askance.tables.identifiers import Identifiers
+from askance.tables.made_up_mark import refuse_reports
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,9 +88,17 @@ def read_all_labels(
     path: StrPath, id_column: str, label_column: str, classes: tuple[Label, ...]
 ) -> tuple[Identifiers, NDArray[Any]]:
     """Read the people of a file, in the order of their identifiers, and which class each of them has."""
-    table, (labels,) = read_columns(open_data(path), [LabelColumn(label_column, classes)], id_column)
+    table, labels = labels_of_people(path, LabelColumn(label_column, classes), id_column)
     ids, order = Identifiers.sorted(table.column(id_column))
     return ids, labels.indices.to_numpy()[order]
+
+
+def labels_of_people(path: StrPath, column: LabelColumn, *besides: str) -> tuple[pa.Table, pa.Array]:
+    """Read the true label of each person of a file; and a table that has other columns, as they are."""
+    data = open_data(path)
+    refuse_reports(data, str(path))
+    table, (labels,) = read_columns(data, [column], *besides)
+    return table, labels
 
 
 def read_columns(data: Data, wanted: Sequence[Column], *besides: str) -> tuple[pa.Table, list[pa.Array]]:
