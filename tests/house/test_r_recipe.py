@@ -49,7 +49,7 @@ def in_r():
     X = pd.DataFrame({"age": rng.normal(40, 10, PEOPLE), "citysouth": rng.integers(0, 2, PEOPLE).astype(float)})
     used = np.where(np.arange(PEOPLE) % 2, "paper", "phone").tolist()
     functions = {
-        "print": str,
+        "print": repr,  # of what is no value of R
         "c": concatenated,
         "rep": lambda value, times: [value] * times,
         "factor": pd.Categorical,
@@ -101,3 +101,10 @@ def test_what_to_know_is_so():
     missing = pd.DataFrame({"age": [20.0, np.nan, 30.0, 40.0]})
     with pytest.raises(ValueError, match="NaN"):
         askance.IndirectClassifier(askance.Warner(0.8)).fit(missing, ["yes", "no", "no", "yes"])
+
+
+def test_what_r_prints_is_the_table():
+    channel = askance.Warner(0.8)
+    shown = askance.Prevalence(channel).fit(["yes"] * 40 + ["no"] * 60).summary()
+    for table in (shown, askance.plan(channel, prevalence=0.1, margin=0.03)):
+        assert repr(table) == str(table)  # R's print asks for the one, Python's for the other

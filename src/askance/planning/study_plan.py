@@ -142,6 +142,8 @@ class Plan:
     def __str__(self) -> str:
         return plan_table(self)
 
+    __repr__ = __str__  # a session of Python or R shows the table, not the fields
+
     def _repr_html_(self) -> str:
         return plan_html(self)
 

@@ -164,6 +164,8 @@ class Summary:
         alerts = [*(f"ALERT: {alert}" for alert in self.alerts), *(f"CAUTION: {words}" for words in self.cautions)]
         return "\n".join([*map(one_line, [self.title, *alerts]), *table, *map(one_line, [*facts, *notes])])
 
+    __repr__ = __str__  # a session of Python or R shows the table, not the fields
+
     def _repr_html_(self) -> str:
         table = (
             html_table(self.heads(), self.cells(), caption=self.title) if self.names else f"<p>{escape(self.title)}</p>"
