@@ -49,8 +49,11 @@ check: $(READY) ## formatting, lint, types, architecture
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-# Whole rooms that touch every dependency: tables, spreadsheets, frames, reports, the command line, a study from end to end.
-LOWEST := tests/frames tests/tables tests/reports tests/cli/test_cli_new.py tests/cli/test_options.py tests/cli/test_demo.py
+# What touches every dependency: tables, spreadsheets, frames, reports, random bits, formulas, estimators as scikit-learn checks
+# them, the collector's server and stores, a cluster, the command line, a study from end to end.
+LOWEST := tests/frames tests/tables tests/reports tests/entropy $(addprefix tests/learning/face/test_,formula.py sklearn_contract.py) \
+  $(addprefix tests/collector/test_,server.py store.py) tests/engines/test_dask.py \
+  $(addprefix tests/cli/test_,cli_new.py options.py demo.py)
 
 # Old versions beside new ones of what they need themselves warn of each other: here warnings are no errors.
 lowest: ## run some tests with the lowest versions that pyproject.toml allows (on the lowest Python: PYTHON=python3.11)

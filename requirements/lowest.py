@@ -1,6 +1,6 @@
 """Print the lowest versions that pyproject.toml allows, as pins, and what a few tests need beside them.
 
-The library itself, what extras bring without a cluster, and polars are at their lowest; what runs the tests is as
+The library itself, what extras bring but Spark, and polars are at their lowest; what runs the tests is as
 requirements/dev.txt pins it.
 """
 
@@ -10,7 +10,7 @@ import tomllib
 from pathlib import Path
 
 HERE = Path(__file__).parent
-EXTRAS = ("collector", "excel")
+EXTRAS = ("collector", "excel", "dask")
 RUNNERS = ("pytest", "pytest-xdist", "hypothesis")
 
 
@@ -26,6 +26,7 @@ def main() -> None:
         sys.stdout.write(f"{lowest[1]}=={lowest[2]}\n")
     pins = (HERE / "dev.txt").read_text(encoding="utf-8").splitlines()
     sys.stdout.writelines(f"{pin}\n" for pin in pins if pin.partition("==")[0] in RUNNERS)
+    sys.stdout.write("httpx\n")  # what old versions of starlette test their pages with
 
 
 if __name__ == "__main__":

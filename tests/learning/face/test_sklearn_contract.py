@@ -18,7 +18,10 @@ from askance.learning.face import ESTIMATORS
 WHY_NO_SCORE = "what it learns from does not tell which rows are right: score wants of='truth'"
 NO_SCORE = dict.fromkeys(("check_fit_score_takes_y", "check_pipeline_consistency"), WHY_NO_SCORE)
 # The check hands over lists of splits; folds are a number here, and of rows as they come.
-FOLDS = {"check_sample_weight_equivalence_on_dense_data": "cv is a number of folds, not a list of splits"}
+FOLDS = dict.fromkeys(
+    (f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")),
+    "cv is a number of folds, not a list of splits",
+)
 # Where few rows are separated, a penalty weighs as much as one person; weights are those of a sample, and tell less
 # than as many people would.
 SAMPLES = {"check_sample_weight_equivalence_on_dense_data": "weights are of a sample, not numbers of people"}

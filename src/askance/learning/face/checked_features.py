@@ -28,8 +28,9 @@ def _fault(X: Any) -> InvalidInput | None:
     """What is wrong with features that were refused; None where scikit-learn says it best."""
     if isinstance(X, str):
         return InvalidInput(f"X={X:.80}", "a table of numbers", "Read the file first; a release is for fit_release.")
-    names = column_names(X)
-    if library_of(X) is None or names is None:
+    # A sparse matrix can be a mapping without being a table.
+    names = column_names(X) if library_of(X) else None
+    if names is None:
         values = np.asarray(X) if isinstance(X, np.ndarray | list | tuple) or library_of(X) else np.empty(0)
         text = _first_text(values.ravel())
         if text is None:
