@@ -56,7 +56,7 @@ copybutton_exclude = ".linenos, .gp, .go"
 # Docstrings are in NumPy style; types in signatures are short names that lead to their pages.
 napoleon_google_docstring = False
 napoleon_use_rtype = False
-napoleon_use_ivar = True
+napoleon_custom_sections = [("Attributes", "params_style")]  # field names would lose the last letter of coef_
 autosummary_generate = False
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"

@@ -77,6 +77,12 @@ def test_names_lead_to_pages_of_their_own(site):
     assert "decisions/0001" not in page(site, "api")  # not in the sidebar
 
 
+def test_what_was_learned_keeps_its_underscore(site):
+    text = page(site, CLASS)
+    assert "<strong>coef_, intercept_</strong> (<em>arrays</em>)" in text
+    assert "<strong>covariance_</strong> (<em>array</em>)" in text
+
+
 def test_formulas_are_drawn_by_the_browser_itself(site):
     text = page(site, "models")
     assert text.count("<math ") > 10
