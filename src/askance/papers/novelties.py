@@ -46,6 +46,9 @@ NOVELTIES = (
             "YouTube comments: error over all shares, bag classifier to published MMD"),
     Novelty("CR", "The same under released proportions, ten classes of digits", "class-ratio/figure-3",
             "MNIST: error, bag classifier to the paper's MMD, best sound mechanism"),
+    Novelty("RR", "Spread likelihood in principal scores of flipped pictures, or in their pixels, as cross-validation "
+            "of the reports says: accuracy less that of the paper's learned prior, over all flips",
+            "randomised-response/figure-3", "askance less SD learn prior, all p_f"),
     Novelty("RR", "Spread likelihood without sampling: accuracy less that of the paper's importance sampling, variance "
             ".5", "randomised-response/section-6-1", "variance 0.5: askance less importance sampling, S = 2"),
     Novelty("RR", "One answer at the level of three, in place of three answers: persons whose likelier truth is wrong, "
