@@ -26,7 +26,7 @@ def main() -> None:
         sys.stdout.write(f"{lowest[1]}=={lowest[2]}\n")
     pins = (HERE / "dev.txt").read_text(encoding="utf-8").splitlines()
     sys.stdout.writelines(f"{pin}\n" for pin in pins if pin.partition("==")[0] in RUNNERS)
-    sys.stdout.write("httpx\n")  # what old versions of starlette test their pages with
+    sys.stdout.write("httpx==0.28.1\n")  # with which old versions of starlette ask their own pages
 
 
 if __name__ == "__main__":
