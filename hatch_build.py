@@ -13,6 +13,8 @@ from typing import Any
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 ADDRESS = "ASKANCE_REPOSITORY"
+# Groups may be nested, as on GitLab. A password would be published, and beside a branch there are no files.
+_REPOSITORY = re.compile(r"https://[\w.:-]+(?!.*/(?:-|tree|blob)/)(?:/[\w.~-]+){2,}")
 _FENCED = re.compile(r"^(```.*?^```)$", re.MULTILINE | re.DOTALL)  # code, in which brackets are no links
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 _ELSEWHERE = re.compile(r"[a-z]+:|#", re.IGNORECASE)
@@ -24,11 +26,10 @@ class PackageIndexPage(MetadataHookInterface):
 
     def update(self, metadata: dict[str, Any]) -> None:
         """Add ``readme`` and, where the repository is known, ``urls``."""
-        repository = os.environ.get(ADDRESS, "").rstrip("/")
-        if repository and not re.fullmatch(r"https://[^\s/]+/\S+", repository):
-            raise ValueError(
-                f"{ADDRESS}={repository!r}; expected the address of the repository, https://HOST/OWNER/NAME"
-            )
+        repository = os.environ.get(ADDRESS, "").rstrip("/").removesuffix(".git")
+        if repository and not _REPOSITORY.fullmatch(repository):
+            shown = re.sub(r"//.*@", "//...@", repository)
+            raise ValueError(f"{ADDRESS}={shown!r}; expected https://HOST/OWNER/NAME, without user, branch or query")
         text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
         page = page_text(text, repository, f"v{metadata['version']}")
         metadata["readme"] = {"content-type": "text/markdown", "text": page}

@@ -61,9 +61,26 @@ def test_a_build_that_knows_no_address_has_words_in_place_of_links(tmp_path):
     assert "the survey\nguide, planning." in page  # a link in the README, which ends in ...](docs/planning.md).
 
 
-@pytest.mark.parametrize("wrong", ["example.org/askance", "https://example.org", "http://example.org/a/b"])
+def test_an_address_to_clone_from_is_one_to_read_at(tmp_path):
+    assert built(tmp_path, f"{REPOSITORY}.git/").returncode == 0
+    assert f"Repository, {REPOSITORY}" in metadata(tmp_path).get_all("Project-URL")
+
+
+WRONG = (
+    "example.org/askance",
+    "https://example.org",
+    "https://example.org/askance",
+    "http://example.org/a/b",
+    "https://user:password@example.org/a/b",
+    "https://example.org/a/b/tree/main",
+    "https://example.org/a/b?tab=readme",
+)
+
+
+@pytest.mark.parametrize("wrong", WRONG)
 def test_what_is_no_address_of_a_repository_is_refused(tmp_path, wrong):
     done = built(tmp_path, wrong)
     assert done.returncode != 0
-    assert "expected the address of the repository" in done.stderr + done.stdout
+    assert "expected https://HOST/OWNER/NAME" in done.stderr + done.stdout
+    assert "password" not in done.stderr + done.stdout
     assert not list(tmp_path.iterdir())
