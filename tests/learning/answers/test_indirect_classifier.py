@@ -573,6 +573,8 @@ def test_bad_data_are_refused():
     fit = ask.IndirectClassifier(channel).fit
     with pytest.raises(ask.InvalidInput, match="50 rows of features and 49 reports"):
         fit(X, reports[1:])
+    with pytest.raises(ask.InvalidInput, match=r"a dict as X; expected a table.*pandas\.DataFrame"):
+        fit({"age": X[:, 0]}, reports)
     with pytest.raises(ask.InvalidInput, match="'maybe'"):
         fit(X, np.where(reports == "no", "maybe", "yes"))
     with pytest.raises(ValueError, match="NaN"):

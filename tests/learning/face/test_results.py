@@ -208,3 +208,34 @@ def test_tables_for_papers():
     nasty = ask.reports.Summary("50% & more_\n", ("a|b_{\\",), table.values[:1])
     assert r"a\textbar{}b\_\{\textbackslash{}" in nasty.to_latex()
     assert r"a\|b\_{\\" in nasty.to_markdown()
+
+
+def test_odds_ratios_of_survey_models_are_those_of_their_coefficients():
+    X, truth, rng = answers(2000)
+    peer = sm.Logit(truth, sm.add_constant(X)).fit(disp=0)
+    direct = ask.Identity((0, 1))
+    states = ask.IndirectModel(ask.States(), direct).fit(X, truth)
+    for model in (ask.AnswerRegression(direct).fit(X, truth), states):
+        found = model.odds_ratios()
+        np.testing.assert_allclose(found["odds_ratio"], np.exp(peer.params[1:]), rtol=1e-5)
+        np.testing.assert_allclose(found[["lower", "upper"]], np.exp(peer.conf_int()[1:]), rtol=1e-4)
+    treated = rng.integers(0, 2, 2000)
+    listed = ask.ListExperiment(3).fit(X, rng.binomial(3, 0.4, 2000) + treated * truth, treated)
+    table = listed.summary(0.9).to_frame().loc[["age", "woman"]]
+    np.testing.assert_allclose(listed.odds_ratios(0.9)["upper"], np.exp(table["upper"]))
+    channel = ask.Warner(0.9)
+    hidden = ask.HiddenPredictor({"truth": channel}, "logistic").fit(
+        X, rng.integers(0, 2, 2000), {"truth": channel.simulate(np.where(truth, "yes", "no"), rng)}
+    )
+    assert list(hidden.odds_ratios().index) == ["age", "woman", "hidden(truth)"]
+    three, ordered, _ = answers(2000, classes=3)
+    in_order = ask.AnswerRegression(ask.Identity((0, 1, 2))).fit(three, ordered)
+    assert list(in_order.odds_ratios().index) == ["age", "woman"]
+    with pytest.raises(NotAvailable, match="link='probit'"):
+        ask.AnswerRegression(direct, link="probit").fit(X, truth).odds_ratios()
+    with pytest.raises(NotAvailable, match="a linear outcome"):
+        ask.HiddenPredictor({"truth": channel}).fit(
+            X, rng.normal(size=2000), {"truth": channel.simulate(np.where(truth, "yes", "no"), rng)}
+        ).odds_ratios()
+    with pytest.raises(NotAvailable, match="method='difference'"):
+        ask.ListExperiment(3).fit(None, rng.binomial(3, 0.4, 2000) + treated * truth, treated).odds_ratios()

@@ -28,6 +28,8 @@ def _fault(X: Any) -> InvalidInput | None:
     """What is wrong with features that were refused; None where scikit-learn says it best."""
     if isinstance(X, str):
         return InvalidInput(f"X={X:.80}", "a table of numbers", "Read the file first; a release is for fit_release.")
+    if isinstance(X, dict):
+        return InvalidInput("a dict as X", "a table of numbers", "Make a table of it first: pandas.DataFrame(X).")
     # A sparse matrix can be a mapping without being a table.
     names = column_names(X) if library_of(X) else None
     if names is None:

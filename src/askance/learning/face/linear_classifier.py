@@ -74,18 +74,9 @@ class LinearClassifier(ClassifierMixin, PredictedIntervals):  # type: ignore[mis
 
     # -- results as people read them ---------------------------------------------------------------------
 
-    def odds_ratios(self, level: float = 0.95) -> Any:
-        """Return the odds ratio of each coefficient with its interval and p-value, as a data frame.
-
-        The factor by which the odds of a class (against the first) grow when a feature grows by one.
-        """
-        check_is_fitted(self, "classes_")
+    def _log_odds_names(self) -> list[str]:
         self._need_log_odds()
-        table = self.summary(level).to_frame()
-        steps = [name for name in self.parameter_names_ if not name.endswith("Intercept")]
-        found = np.exp(table.loc[steps, ["estimate", "lower", "upper"]])
-        found.columns = ["odds_ratio", "lower", "upper"]
-        return found.assign(p_value=table.loc[steps, "p_value"])
+        return [name for name in self.parameter_names_ if not name.endswith("Intercept")]
 
     def _wald_covariance(self) -> Floats:
         check_is_fitted(self, "classes_")

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -140,6 +141,23 @@ class WaldResults(Estimator):
         about = [self._about(place, name) for place, name in enumerate(names)]
         degrees: tuple[float, ...] = getattr(self, "degrees_", ())
         return NamedEstimates(names, about, self.parameters_, covariance, degrees).wald_test(terms)
+
+    def odds_ratios(self, level: float = 0.95) -> Any:
+        """Return the odds ratio of each coefficient with its interval and p-value, as a data frame.
+
+        The factor by which the odds grow when a feature grows by one: of a class against the first, or of more than
+        each class where classes are in an order. Intervals are of the kind that the summary has.
+        """
+        check_is_fitted(self)
+        names = list(self._log_odds_names())
+        table = self.summary(level).to_frame().loc[names]
+        found = np.exp(table[["estimate", "lower", "upper"]])
+        found.columns = ["odds_ratio", "lower", "upper"]
+        return found.assign(p_value=table["p_value"])
+
+    def _log_odds_names(self) -> Sequence[str]:
+        """The parameters that are log-odds of a step of a feature; refused where there are none."""
+        raise NotAvailable(f"odds ratios of {type(self).__name__}, whose parameters are no log-odds", "summary()")
 
     def _wald_covariance(self) -> Floats:
         """The covariance of the parameters; refused where there is none, or none that may be used so."""

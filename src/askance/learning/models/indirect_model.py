@@ -388,6 +388,12 @@ class IndirectModel(PredictedIntervals, LikelihoodResults, ReleaseRegression):
         )
         return name.split(": ", 1)[-1] if behind else name
 
+    def _log_odds_names(self) -> list[str]:
+        family = self._family()
+        if not isinstance(family, States) or family.function is not None or family.table is not None:
+            raise NotAvailable("odds ratios of features of one's own, or of a chain", "States() without features")
+        return [name for name in self.parameter_names_ if not name.endswith("Intercept")]
+
     def _why_no_wald(self) -> str:
         if hasattr(self, "penalty_"):
             return why_penalised(self)

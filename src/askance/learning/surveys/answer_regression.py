@@ -351,6 +351,11 @@ class AnswerRegression(SurveyEstimator, LikelihoodResults, PredictedIntervals):
             raise NotAvailable("a Wald test of what lies on its border if groups are alike", "group_p_value_")
         return super().wald_test(*terms)
 
+    def _log_odds_names(self) -> tuple[str, ...]:
+        if self.link != "logit":
+            raise NotAvailable(f"odds ratios with link={self.link!r}", "link='logit', or marginal_effects()")
+        return self.feature_names_
+
     @property
     def n_parameters_(self) -> int:
         """How many numbers were estimated, the spread of groups among them even where it is estimated as 0."""

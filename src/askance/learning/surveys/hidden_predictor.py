@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from askance.arrays import Floats
 from askance.engines.base import Engine
-from askance.errors import AskanceWarning, InvalidInput, Unidentifiable
+from askance.errors import AskanceWarning, InvalidInput, NotAvailable, Unidentifiable
 from askance.frames import refuse_other_rows
 from askance.learning.face.classes import class_array
 from askance.learning.face.engine_choice import refuse_engine
@@ -344,6 +344,11 @@ class HiddenPredictor(SurveyEstimator, LikelihoodResults, WaldResults):
     def _about(self, place: int, name: str) -> str:
         # All classes of a hidden answer are one term of the formula.
         return name.split(")=")[0] + ")" if place < self.shown_ and name.startswith("hidden(") else name
+
+    def _log_odds_names(self) -> list[str]:
+        if self.family_ not in ("logistic", "ordered"):
+            raise NotAvailable(f"odds ratios of a {self.family_} outcome", "family='logistic' or 'ordered'")
+        return [name for name in self.parameter_names_[: self.shown_] if name != "Intercept" and " | " not in name]
 
     def figures(self) -> tuple[ReportFigure, ...]:
         """Return the figure of the coefficients with their intervals."""

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from askance.channels.guarantee import Guarantee
 from askance.engines.base import Engine
-from askance.errors import AskanceWarning, InvalidInput
+from askance.errors import AskanceWarning, InvalidInput, NotAvailable
 from askance.frames import refuse_other_rows
 from askance.learning.face.classes import class_array
 from askance.learning.face.engine_choice import refuse_engine
@@ -361,6 +361,11 @@ class ListExperiment(SurveyEstimator, LikelihoodResults, ListPredictions):
         parts = ("floor", "ceiling", "says so directly")
         law = [name for name in self.parameter_names_ if name in parts or _is_count_weight(name)]
         return {"lists": self.items_, "laws of the list": law}
+
+    def _log_odds_names(self) -> tuple[str, ...]:
+        if self.method_ != "likelihood":
+            raise NotAvailable(f"odds ratios with method={self.method_!r}", "method='likelihood', with covariates")
+        return self.feature_names_
 
     def _why_no_wald(self) -> str:
         if self.method_ == "difference" and len(self.parameters_) > 1:
