@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
 from askance.errors import InvalidInput
@@ -28,9 +29,9 @@ def _fault(X: Any) -> InvalidInput | None:
     """What is wrong with features that were refused; None where scikit-learn says it best."""
     if isinstance(X, str):
         return InvalidInput(f"X={X:.80}", "a table of numbers", "Read the file first; a release is for fit_release.")
-    if isinstance(X, dict):
+    # A sparse matrix can be a dict (of its entries) without being a table: of those scikit-learn says what to do.
+    if isinstance(X, dict) and not issparse(X):
         return InvalidInput("a dict as X", "a table of numbers", "Make a table of it first: pandas.DataFrame(X).")
-    # A sparse matrix can be a mapping without being a table.
     names = column_names(X) if library_of(X) else None
     if names is None:
         values = np.asarray(X) if isinstance(X, np.ndarray | list | tuple) or library_of(X) else np.empty(0)
