@@ -1,5 +1,6 @@
 """Wire statistic, engine and solver together: from records to parameters, their covariance and their intervals."""
 
+import contextlib
 import math
 import warnings
 from dataclasses import dataclass, replace
@@ -9,6 +10,7 @@ import numpy as np
 from askance.arrays import Flags, Floats, Integers
 from askance.channels.alphabet import listed
 from askance.engines.base import Engine
+from askance.engines.local.engine import one_thread_algebra
 from askance.engines.sources import RecordSource
 from askance.errors import AskanceWarning, InvalidInput
 from askance.learning.answers.base_rate import BaseRate
@@ -100,7 +102,10 @@ def fit_softmax(
     task = SoftmaxTask(problem, engine, source, geometry, reports, sample, replicates)
     refuse_exchangeable(task.possible, None if problem.truths is None else problem.truths.table, classes)
     base = BaseRate.of(problem.channel, reports, robust=problem.robust)
-    return _Fitting(task, part, StandardisedFit(task, base)).run()
+    fitting = _Fitting(task, part, StandardisedFit(task, base))
+    # Sums over several parts have a thread for each core; between them threads of algebra only wake and wait.
+    with one_thread_algebra() if len(source.partitions()) > 1 else contextlib.nullcontext():
+        return fitting.run()
 
 
 def _sample_rows(problem: SoftmaxProblem) -> int:
