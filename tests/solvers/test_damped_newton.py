@@ -2,6 +2,7 @@
 
 import numpy as np
 from scipy import optimize
+from sklearn.linear_model import LogisticRegression
 
 from askance.solvers import Local, climb
 
@@ -14,6 +15,33 @@ def test_it_climbs_rosenbrock_from_where_it_is_not_concave():
         found = climb(rosenbrock, np.array(start))
         assert found.converged
         np.testing.assert_allclose(found.theta, 1, atol=1e-6)
+
+
+def test_many_parameters_need_eigenvalues_only_where_it_curves_upwards(monkeypatch):
+    """Where the information is positive definite, Newton's own step is taken by Cholesky's factors."""
+    rng = np.random.default_rng(11)
+    X, units = rng.normal(size=(900, 80)), 10.0 ** rng.uniform(-1, 2, 80)
+    y = rng.random(900) < 1 / (1 + np.exp(-X[:, 0]))
+
+    def ridged(t):
+        u = units * t
+        p = 1 / (1 + np.exp(-X @ u))
+        value = float(np.log(np.where(y, p, 1 - p)).sum() - u @ u / 2)
+        information = X.T * (p * (1 - p)) @ X + np.eye(80)
+        return Local(value, units * (X.T @ (y - p) - u), units[:, None] * information * units)
+
+    def no_eigenvalues(matrix):
+        raise AssertionError("eigenvalues of a concave function")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(np.linalg, "eigh", no_eigenvalues)
+        found = climb(ridged, np.zeros(80))
+    model = LogisticRegression(C=1.0, fit_intercept=False, tol=1e-10, max_iter=1000).fit(X, y)
+    assert found.converged
+    np.testing.assert_allclose(units * found.theta, model.coef_[0], atol=1e-5)
+    bent = climb(lambda t: Local(-optimize.rosen(t), -optimize.rosen_der(t), optimize.rosen_hess(t)), np.full(80, 3.0))
+    assert bent.converged
+    np.testing.assert_allclose(bent.theta, 1, atol=1e-6)
 
 
 def test_it_leaves_a_saddle_on_which_it_starts():

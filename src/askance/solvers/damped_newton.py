@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from askance.arrays import Floats
+from askance.solvers.downhill import downhill_step
 from askance.solvers.newton import Local, Solution
 
 _CLOSER = 0.1  # of the tolerance: a step that ends closer than this is taken without evaluating there
@@ -100,7 +101,11 @@ def _step(here: Local) -> tuple[Floats, bool, Floats]:
     diagonal = np.abs(np.diag(here.information))
     typical = _median(diagonal[diagonal > 0]) if np.any(diagonal > 0) else 1.0
     scale = np.sqrt(np.where(diagonal > _FLAT * typical, diagonal, typical))
-    values, vectors = np.linalg.eigh(here.information / np.outer(scale, scale))
+    scaled = here.information / np.outer(scale, scale)
+    downhill = downhill_step(scaled, here.gradient / scale)
+    if downhill is not None:
+        return downhill / scale, True, np.zeros_like(scale)
+    values, vectors = np.linalg.eigh(scaled)
     floor = max(_FLAT * float(np.abs(values).max(initial=0.0)), _LEAST_CURVATURE)
     along = vectors.T @ (here.gradient / scale)
     flat = (np.abs(values) <= floor) & (np.abs(along) <= _NO_SLOPE * (1 + np.abs(along).max(initial=0.0)))

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from askance.arrays import Floats
+from askance.solvers.downhill import downhill_step
 
 
 class Local(NamedTuple):
@@ -118,7 +119,11 @@ def _units(information: Floats) -> Floats:
 
 def _step(here: Local, scale: Floats, radius: float) -> tuple[Floats, bool]:
     """Maximise the quadratic model inside the trust region; also say whether the plain Newton step fits."""
-    values, vectors = np.linalg.eigh(here.information / np.outer(scale, scale))
+    scaled = here.information / np.outer(scale, scale)
+    whole = downhill_step(scaled, here.gradient / scale)
+    if whole is not None and np.linalg.norm(whole) <= radius:
+        return whole / scale, True
+    values, vectors = np.linalg.eigh(scaled)
     gradient = vectors.T @ (here.gradient / scale)
     floor = _ROUNDING * max(float(np.abs(values).max(initial=0.0)), 1e-300)
     flat = (np.abs(values) <= floor) & (np.abs(gradient) <= 1e-9 * (1 + np.abs(gradient).max(initial=0.0)))

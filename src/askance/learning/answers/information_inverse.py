@@ -1,7 +1,8 @@
 """The inverse of an information matrix, of parameters in any units, some of which may be left out."""
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor
+from scipy.linalg.lapack import dpotri
 
 from askance.arrays import Floats
 
@@ -20,16 +21,21 @@ def inverse_information(information: Floats) -> Floats:
     """
     size = np.abs(np.diag(information))
     # Columns that are left out have zeros, of which an inverse makes rounding: it is not to be blown up.
-    scale = np.sqrt(np.where(size > 0, np.maximum(size, np.finfo(float).tiny), 1.0))
-    scaled = information / np.outer(scale, scale)
-    inverse: Floats = _inverse(scaled) / np.outer(scale, scale)
+    told = np.flatnonzero(size > 0)
+    inverse: Floats = np.zeros_like(information)
+    if not told.size:
+        return inverse
+    scale, both = np.sqrt(np.maximum(size[told], np.finfo(float).tiny)), np.ix_(told, told)
+    inverse[both] = _inverse(information[both] / np.outer(scale, scale)) / np.outer(scale, scale)
     return inverse
 
 
 def _inverse(matrix: Floats) -> Floats:
     """By Cholesky's factors, which take a tenth of the time of eigenvalues, unless some of these are to be left out."""
     try:
-        inverse: Floats = cho_solve(cho_factor(matrix), np.eye(len(matrix)))
+        lower, _ = dpotri(cho_factor(matrix, lower=True)[0], lower=True)
+        inverse: Floats = np.tril(lower)
+        inverse += np.tril(lower, -1).T
     except (LinAlgError, ValueError):
         inverse = np.full_like(matrix, np.nan)
     if np.trace(inverse) <= _PLAIN:

@@ -19,7 +19,7 @@ from askance.learning.answers.feature_geometry import Geometry
 from askance.learning.answers.information_inverse import inverse_information
 from askance.learning.answers.interval_choice import Profiler, chosen_intervals, left_out_note, too_dear
 from askance.learning.answers.maximum_search import SEVERAL_MAXIMA, MaximumSearch
-from askance.learning.answers.penalised_fit import PenaltyKind, StandardisedFit
+from askance.learning.answers.penalised_fit import CURVED, PenaltyKind, StandardisedFit
 from askance.learning.answers.replicate_weights import Replicates
 from askance.learning.answers.separated_columns import separated_parameters
 from askance.learning.answers.slope_approach import FAR
@@ -229,7 +229,8 @@ class _Fitting:
                 "tell how far they are known.",
             )
         why = why[0].upper() + why[1:]
-        if likelihood and not (given_up and problem.intervals == "auto"):
+        to_predict = given_up or self.task.zero().size > CURVED
+        if likelihood and not (to_predict and problem.intervals == "auto"):
             return self._penalised("log-f"), "log-f", [f"{why}. {self._penalised_words()}"]
         return self._penalised("shrunk"), "shrunk", [f"{why}. {_SHRUNK}{_TO_PREDICT if likelihood else _OF_MOMENTS}"]
 
