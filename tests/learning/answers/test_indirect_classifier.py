@@ -694,3 +694,18 @@ def test_what_is_not_known_of_three_classes_is_that_of_the_logit_known_least():
     blocks = model.covariance_.reshape(2, 3, 2, 3)
     squares = [np.average(np.einsum("ij,jk,ik->i", rows, blocks[k, :, k], rows), weights=weights) for k in range(2)]
     assert model.logit_error_ == pytest.approx(np.sqrt(max(squares)), rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", [7, 11])
+def test_certainties_among_some_thousand_records_lead_not_all_of_them_astray(seed):
+    """A part of these records is most likely where a rare class begins at an outlier; all of them are not."""
+    rng = np.random.default_rng(6)
+    channel = ask.RandomizedResponse(["never", "rarely", "often", "daily"], epsilon=1.0)
+    hours, tablet = rng.gamma(2.0, 1.0, size=300_000), rng.choice(["phone", "tablet"], size=300_000) == "tablet"
+    logits = np.outer(hours - 2, [0.0, 0.2, 0.4, 0.6]) + np.log([0.7, 0.2, 0.07, 0.03])
+    truth = np.array(channel.classes)[(logits + rng.gumbel(size=logits.shape)).argmax(axis=1)]
+    model = ask.IndirectClassifier(channel).fit(
+        np.column_stack([hours, tablet]), channel.simulate(truth, np.random.default_rng(seed))
+    )
+    assert model.penalty_ == "none"
+    assert model.parameters_.reshape(3, 3)[:, 1] == pytest.approx([0.2, 0.4, 0.6], abs=0.15)

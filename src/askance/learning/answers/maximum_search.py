@@ -105,7 +105,7 @@ class MaximumSearch:
                 return [self.from_moments(self.task.source, penalty * (self.task.reports.rows / sample.num_rows))]
             return [max(ends, key=lambda end: -np.inf if end.far else end.value).theta]
         best, _ = self.best(sample, starts, penalty, _ROUGH)
-        return [near if best.diverged and len(starts) > 1 else best.theta]
+        return [near if self._is_far(best) and len(starts) > 1 else best.theta]
 
     def _tells_little(self, sample: RecordSource) -> bool:
         """Whether a sample is too small, for all that its labels tell, to hold a maximum of so many parameters."""
@@ -124,10 +124,18 @@ class MaximumSearch:
         except Unidentifiable:
             return None
         best, _ = self.best(part, [near, 3 * near, self.task.zero()], less, _ROUGH)
-        if best.diverged:
+        if self._is_far(best):
             return None
         found = self.solve("marginal", sample, best.theta, penalty, _ROUGH)
-        return None if found.diverged or not found.converged else found.theta
+        return None if self._is_far(found) or not found.converged else found.theta
+
+    def _is_far(self, found: Solution) -> bool:
+        """Whether a fit to a few records led to certainties, of which all records may know nothing.
+
+        Of some thousand records that tell little of a rare class, a step at an outlying one can be more likely than the
+        slope that there is. From such a step no way leads back.
+        """
+        return found.diverged or self.task.root_mean_square_logit(found.theta) > _FAR
 
     def best(
         self, source: RecordSource, starts: Sequence[Floats], penalty: Floats, close_enough: float = CLOSE_ENOUGH
