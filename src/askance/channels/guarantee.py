@@ -11,6 +11,7 @@ from askance.printing import html_notes
 
 HOWEVER_FAR_APART = ", however far apart"
 AS_IT_CAME = "nothing is known to hide it"
+ONE_TOKEN = "differ in one token"  # of sequences, whose every token is hidden by itself
 OTHER_LABEL = "data sets that differ in one label"  # of totals, whose noise is drawn by who holds the labels
 
 _PRACTICALLY_CERTAIN = 0.999  # what an even guess becomes at epsilon 6.9: no longer a number to reassure anybody with
@@ -114,7 +115,7 @@ class Guarantee:
             return (
                 f"{what} can change the odds between two truths by a factor of up to {odds}. "
                 "That is next to no protection: an even guess can become practical certainty."
-                f"{unless}{self._attribute_in_words()}"
+                f"{unless}{self._attribute_in_words()}{self._token_in_words()}"
             )
         if of_totals:
             secret = "whoever holds the labels shows neither them nor the noise"
@@ -126,8 +127,13 @@ class Guarantee:
             f"{what} can change the odds between two truths by a factor of at most {odds}. "
             f"Somebody who thought both equally likely can become at most {100 * certainty:.1f}% sure of the truth, "
             f"whatever is {'released' if of_totals else 'reported'} and whatever else is known, as long as {secret}."
-            f"{unless} {again}"
+            f"{unless} {again}{self._token_in_words()}"
         )
+
+    def _token_in_words(self) -> str:
+        if ONE_TOKEN not in self.neighbours:
+            return ""
+        return " Of a sequence one token is counted here: every further token adds its level to this one."
 
     def _attribute_in_words(self) -> str:
         worst = max(self.per_attribute or (math.inf,))

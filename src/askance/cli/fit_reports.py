@@ -52,6 +52,7 @@ def _how_to_add_a_formula(opened: "OpenReports", covariates: Sequence["Covariate
     passed_over = {asked.design_column, request.weight, request.strata, request.cluster, request.fpc}
     passed_over |= set(request.replicate_weights or ())
     useful = [one for one in covariates if _can_be_written(one.name) and one.name not in passed_over]
+    useful = [one for one in useful if one.type != "words"]  # texts are for taggers
     names = [in_formula(c.name) if c.type == "number" else f"C({in_formula(c.name)})" for c in useful]
     if len(asked.sources) > 1:
         *features, outcome = map(in_formula, asked.sources)

@@ -177,8 +177,8 @@ def _print(study: "Study", done: "Privatized", clipped: dict[str, int]) -> None:
     _print_clipped(clipped, done.release.num_rows)
     show()
     show("Each person", style="bold")
-    show(f"  {study.guarantee}")
-    show(f"  {study.guarantee.in_words()}")
+    show(f"  {done.release.whole_person}")
+    show(f"  {done.release.whole_person.in_words()}")
     if len(study.questions) > 1:
         show("  One person answers every question, so the levels of the questions add up.")
     reports = {question.name for question in study.questions}

@@ -132,8 +132,13 @@ class Question:
 
     @property
     def guarantee(self) -> Guarantee:
-        """The privacy of this answer."""
+        """The privacy of this answer; of a sequence, of one token."""
         return self.channel.guarantee
+
+    def guarantee_of(self, tokens: int) -> Guarantee:
+        """Return the privacy of the whole answer, where it is a sequence of so many tokens."""
+        channel: Any = self.channel
+        return channel.guarantee_of(tokens) if self.hides_sequences and tokens else self.guarantee
 
     @property
     def designs(self) -> Mapping[str, Any]:

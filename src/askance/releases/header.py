@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from askance import __version__
-from askance.channels.guarantee import HOWEVER_FAR_APART, Guarantee, proof_page
+from askance.channels.guarantee import HOWEVER_FAR_APART, ONE_TOKEN, Guarantee, proof_page
 from askance.channels.specs import channel_from_spec
 from askance.errors import InvalidInput, ReleaseError, did_you_mean
 from askance.releases.declarations import SIMPLE_SAMPLE, check_names
@@ -42,11 +42,14 @@ def whole_person(guarantees: Iterable[Guarantee]) -> Guarantee:
     if len(parts) == 1:
         return parts[0]
     endless = any(HOWEVER_FAR_APART in part.neighbours for part in parts)
+    # Nobody knows here how long sequences are: each counts with one token, and the statement says so.
+    of_tokens = any(ONE_TOKEN in part.neighbours for part in parts)
     return Guarantee(
         epsilon=math.fsum(part.epsilon for part in parts),
         delta=math.fsum(part.delta for part in parts),
-        protects=f"all {len(parts)} answers of one person together",
-        neighbours=f"any two sets of answers of one person{HOWEVER_FAR_APART if endless else ''}",
+        protects=f"all {len(parts)} answers of one person together{', of a sequence one token' if of_tokens else ''}",
+        neighbours=f"any two sets of answers of one person{f' whose sequences {ONE_TOKEN}' if of_tokens else ''}"
+        f"{HOWEVER_FAR_APART if endless else ''}",
         per_attribute=tuple(level for part in parts for level in part.per_attribute or (part.epsilon,)),
         proof=proof_page("composition"),
     )
@@ -90,8 +93,12 @@ class Header:
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        """The privacy of a person who answers every question."""
+        """The privacy of a person who answers every question; of a sequence, of one token."""
         return whole_person(question.guarantee for question in self.questions)
+
+    def guarantee_of(self, longest: Mapping[str, int]) -> Guarantee:
+        """Return the privacy of a person who answers every question, with sequences of up to so many tokens."""
+        return whole_person(question.guarantee_of(longest.get(question.name, 0)) for question in self.questions)
 
     @cached_property
     def design_columns(self) -> tuple[str, ...]:

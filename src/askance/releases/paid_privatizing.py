@@ -10,11 +10,15 @@ import pyarrow as pa
 
 from askance.errors import InvalidInput, ReleaseError
 from askance.files.location import StrPath
+from askance.mechanisms.accounting.level_loss import LevelLoss
+from askance.mechanisms.accounting.privacy_loss import PrivacyLoss
 from askance.mechanisms.accounting.response_loss import channel_loss
 from askance.mechanisms.budget import rounded_up
 from askance.mechanisms.ledger import Ledger
 from askance.mechanisms.person_keys import id_texts
+from askance.releases.declarations import Question
 from askance.releases.privatizing import Privatizer, check_data
+from askance.releases.sequence_lengths import longest_lists
 from askance.releases.study import Study
 from askance.releases.writer import refuse_existing
 from askance.tables.columns import Fault, refuse
@@ -60,8 +64,7 @@ def pay_for_answers(
     BudgetSpent
         If too little is left for one of these people.
     """
-    guarantee = study.guarantee
-    if not math.isfinite(guarantee.epsilon):
+    if not math.isfinite(study.guarantee.epsilon):
         raise InvalidInput(
             "a ledger for a study without a privacy guarantee",
             "channels of finite levels",
@@ -75,18 +78,28 @@ def pay_for_answers(
     refuse_existing(target, overwrite)
     if not os.access(target.absolute().parent, os.W_OK):
         raise ReleaseError(f"cannot write {target}: no folder, or no permission for it", remedy="Nothing was spent.")
-    people = _checked_people(Privatizer(study.header(), tuple(public_columns)), opened, id_column, progress)
-    losses = [channel_loss(question.channel) for question in study.questions]
+    people, longest = _checked_people(Privatizer(study.header(), tuple(public_columns)), opened, id_column, progress)
+    guarantee = study.header().guarantee_of(longest)  # nobody pays for fewer tokens than the longest sequence has
+    losses = [_loss(question, longest.get(question.name, 0)) for question in study.questions]
     named = study.name or study.title or "a study"
     what = f"reports of {len(people):,} people on {len(losses)} question{'s' * (len(losses) != 1)} ({named})"
     level = rounded_up(guarantee.epsilon), rounded_up(guarantee.delta)
     return ledger.spend(*level, what=what, people=people, losses=losses)
 
 
+def _loss(question: Question, tokens: int) -> PrivacyLoss:
+    if not question.hides_sequences:
+        return channel_loss(question.channel)
+    whole = question.guarantee_of(tokens)
+    return LevelLoss.of(whole.epsilon, whole.delta)
+
+
 def _checked_people(
     privatizer: Privatizer, data: Data, id_column: str, progress: Callable[[int, int], None] | None
-) -> pa.ChunkedArray:
-    """Look at every answer as if it were to be hidden; return the identifiers."""
+) -> tuple[pa.ChunkedArray, dict[str, int]]:
+    """Look at every answer as if it were to be hidden; return the identifiers, and how long sequences are at most."""
+    sequences = [question.name for question in privatizer.header.questions if question.hides_sequences]
+    longest = dict.fromkeys(sequences, 0)
     wanted = list(dict.fromkeys([*privatizer.header.source_columns, id_column]))
     data.check_columns(wanted)
     faults: dict[str, Fault] = {}
@@ -98,6 +111,8 @@ def _checked_people(
         for chunk in file.chunks(wanted):
             for fault in privatizer.faults(chunk.table, told):
                 faults.setdefault(fault.column, replace(fault, row=fault.row + chunk.first_row, where=where))
+            here = {} if faults else longest_lists([chunk.table], sequences)
+            longest |= {name: max(longest[name], tokens) for name, tokens in here.items()}
             try:
                 ids.append(id_texts(chunk.table.column(id_column)))
             except InvalidInput as error:
@@ -112,4 +127,4 @@ def _checked_people(
     told.refuse()
     if not sum(map(len, ids)):
         raise InvalidInput(f"{data.path} has no rows", "at least one")
-    return pa.chunked_array(ids)
+    return pa.chunked_array(ids), longest

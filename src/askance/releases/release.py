@@ -7,6 +7,7 @@ partitions, so that a release may be far larger than memory.
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import pyarrow as pa
@@ -23,6 +24,7 @@ from askance.releases.manifest import check_manifest, digest_of_parts
 from askance.releases.partition import FilePartition, TablePartition
 from askance.releases.partition import Partition as Partition
 from askance.releases.sealed_parquet import Seal, checked_parquet
+from askance.releases.sequence_lengths import longest_lists
 from askance.tables.data_files import METADATA_KEY
 
 _FOOTERS_AT_A_TIME = 16  # a far store takes tens of milliseconds to answer: so, hundreds of files a second
@@ -109,8 +111,20 @@ class Release:
 
     @property
     def guarantee(self) -> Guarantee:
-        """The privacy of a person who answers every question."""
+        """The privacy of a person who answers every question; of a sequence, of one token."""
         return self.header.guarantee
+
+    @cached_property
+    def longest(self) -> dict[str, int]:
+        """How many tokens the longest answer has to every question that hides sequences."""
+        hidden = [question.name for question in self.header.questions if question.hides_sequences]
+        read = (part.read(hidden) for part in self.parts if hidden)
+        return longest_lists(read, hidden)
+
+    @cached_property
+    def whole_person(self) -> Guarantee:
+        """The privacy of a person who answers every question, with the longest of all sequences that are there."""
+        return self.header.guarantee_of(self.longest)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON-able header."""
@@ -189,8 +203,10 @@ class Release:
     def __repr__(self) -> str:
         names = ", ".join(question.name for question in self.header.questions)
         where = f"{self.path!r}, " if self.path else ""
-        epsilon = self.header.guarantee.epsilon
-        return f"Release({where}{self.num_rows:,} rows; questions: {names}; epsilon {epsilon:.4g} per person)"
+        epsilon, promised = self.header.guarantee.epsilon, "per person"
+        if any(question.hides_sequences for question in self.header.questions):
+            promised += " and token of a sequence"
+        return f"Release({where}{self.num_rows:,} rows; questions: {names}; epsilon {epsilon:.4g} {promised})"
 
 
 def read_footers(place: Location) -> list[Footer]:

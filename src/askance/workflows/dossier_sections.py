@@ -39,6 +39,22 @@ class Facts:
     command: str
 
     @property
+    def guarantee(self) -> Guarantee:
+        """The level of all answers of one person; where answers are sequences, of the longest of the release."""
+        return self.study.guarantee if self.release is None else self.release.whole_person
+
+    def level_of(self, question: Question) -> str:
+        """The level of one answer, in words."""
+        alone = f"{level(question.guarantee)} (this answer alone)"
+        if not question.hides_sequences:
+            return alone
+        tokens = 0 if self.release is None else self.release.longest[question.name]
+        longest = (
+            f"{level(question.guarantee_of(tokens))} (the longest answer, of {tokens:,} tokens); " if tokens else ""
+        )
+        return f"{longest}{level(question.guarantee)} (each token of an answer)"
+
+    @property
     def open_questions(self) -> list[str]:
         """Questions whose reports can reveal the answer."""
         return [q.name for q in self.study.questions if math.isinf(q.guarantee.epsilon)]
@@ -51,7 +67,7 @@ def dossier_of(facts: Facts) -> Dossier:
     sections += [_checked(facts), _made(facts)]
     return Dossier(
         title=study.title or study.name or "a study without a name",
-        guarantee=study.guarantee,
+        guarantee=facts.guarantee,
         unprotected=study.header().unprotected,
         sections=tuple(sections),
         account=_account(facts),
@@ -78,8 +94,8 @@ def _alerts(facts: Facts) -> list[str]:
 
 
 def _promised(facts: Facts) -> DossierSection:
-    whole, questions = facts.study.guarantee, facts.study.questions
-    rows = [(q.name, q.text, _designs(q), f"{level(q.guarantee)} (this answer alone)") for q in questions]
+    whole, questions = facts.guarantee, facts.study.questions
+    rows = [(q.name, q.text, _designs(q), facts.level_of(q)) for q in questions]
     if len(rows) > 1:
         rows.append(("all together", "", "", level(whole)))
     together = (

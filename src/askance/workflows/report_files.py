@@ -58,9 +58,9 @@ class OpenReports:
         request = request.of_sample(release.header.sample)
         asked = request.asked(release.header)
         missing = None
+        promised, unprotected = whole_person or release.whole_person, release.header.unprotected
         if request.missing == "drop":
             release, missing = complete_release(release, request.needed(asked))
-        promised, unprotected = whole_person or release.header.guarantee, release.header.unprotected
         return cls(request, release, asked, promised, missing, unprotected)
 
     def about(self, notes: Iterable[str], command: str) -> dict[str, Any]:
@@ -179,7 +179,8 @@ def _collected(data: Data, study: Header, request: FitRequest) -> OpenReports:
             raise InvalidInput(f"no row of {data.path} has everything: {missing.sentence()}", "complete rows")
     release = Release.from_table(table, header)
     taken = _MADE_UP if holds_made_up_reports(data) else _taken_for(asked)
-    return OpenReports(request, release, asked, study.guarantee, missing, study.unprotected, taken)
+    promised = study.guarantee_of(release.longest)
+    return OpenReports(request, release, asked, promised, missing, study.unprotected, taken)
 
 
 def _taken_for(question: Question) -> str:

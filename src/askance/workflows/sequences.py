@@ -41,4 +41,5 @@ def analyse_sequences(opened: OpenReports, engine: str | Engine = "local", comma
         "guarantee": channel.guarantee_of(model.longest_).to_dict(),
         "remarks": remarks,
     }
-    return model_result(model, model.summary(request.level), account, remarks=remarks, command=command)
+    about: dict[str, Any] = {"whole_person": opened.whole_person, "unprotected": opened.unprotected}
+    return model_result(model, model.summary(request.level), account, remarks=remarks, command=command, **about)

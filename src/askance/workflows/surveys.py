@@ -157,5 +157,5 @@ def analyse_survey(data: StrPath, study: Path | None, request: SurveyRequest, co
         "remarks": remarks,
     }
     (header,) = headers  # of the whole study, although a table may have been read in part
-    about: dict[str, Any] = {"whole_person": header.guarantee, "unprotected": header.unprotected}
+    about: dict[str, Any] = {"whole_person": header.guarantee_of(release.longest), "unprotected": header.unprotected}
     return model_result(model, summary, account, remarks=remarks, command=command, **about)

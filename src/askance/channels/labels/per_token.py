@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from askance.arrays import Floats
 from askance.channels.alphabet import Label
 from askance.channels.channel import Prepared, Truth, refuse_design
-from askance.channels.guarantee import Guarantee, each_alone
+from askance.channels.guarantee import ONE_TOKEN, Guarantee, each_alone
 from askance.channels.labels.design_per_row import DesignPerRow
 from askance.channels.labels.finite import FiniteLaw
 from askance.channels.question_channel import QuestionChannel
@@ -79,7 +79,7 @@ class PerToken(QuestionChannel):
     @cached_property
     def guarantee(self) -> Guarantee:
         """What a single token gives away."""
-        protects, neighbours = "the label of one token", "two sentences whose labels differ in one token"
+        protects, neighbours = "the label of one token", f"two sentences whose labels {ONE_TOKEN}"
         of_one: Guarantee = self.device.guarantee
         return replace(of_one, protects=protects, neighbours=neighbours, proof=self.proof)
 

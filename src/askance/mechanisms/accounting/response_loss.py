@@ -111,6 +111,11 @@ def channel_loss(channel: Any) -> PrivacyLoss:
         isinstance(channel, FiniteLaw) and not channel.unknowns
     ):  # not a method of the channel: losses are worked out above channels
         return ChannelLoss(channel)
+    if getattr(channel, "hides", "") == "sequences":
+        raise InvalidInput(
+            "a channel of sequences, which costs more the longer they are",
+            "the level of the longest of them: LevelLoss.of(channel.guarantee_of(tokens).epsilon)",
+        )
     designs = getattr(channel, "designs", None)
     if designs is not None and not isinstance(channel, FiniteLaw):  # everybody is asked under one of them
         return WorstLoss(tuple(map(channel_loss, designs.values())))
