@@ -497,6 +497,8 @@ def test_a_guarantee_is_printed_and_explained():
     assert "factor of at most 3." in words
     assert "at most 75.0% sure" in words
     assert "delta 1e-06" in str(Guarantee(1.0, delta=1e-6))
+    assert "factor of up to 2,980. That" in Guarantee(8.0).in_words()  # and not 2.98e+03
+    assert "factor of up to e^20." in Guarantee(20.0).in_words()
     assert "no privacy guarantee" in str(Identity().guarantee)
     assert "no formal privacy guarantee" in Identity().guarantee.in_words()
     assert "next to no protection" in Guarantee(8.0).in_words()

@@ -1,6 +1,7 @@
 """What a fitted estimator has to say: a page and a text that are whole, safe and never silent about privacy."""
 
 import json
+import re
 from dataclasses import replace
 from functools import partial
 from xml.etree import ElementTree
@@ -22,6 +23,7 @@ from askance.reports import (
     inline_svg,
     write_report,
 )
+from estimator_examples import EXAMPLES
 from html_pages import ReadPage
 
 EVIL = "<script>alert('x')</script> & \"more\" $x^2$"
@@ -76,6 +78,17 @@ class TestPage:
         bare = _summary(values=np.array([[1.0, *[np.nan] * 5]] * 2))
         assert "– to –" not in ReadPage(estimator_page(_report(summary=bare))).text
 
+    def test_the_interval_stands_beside_the_estimate_and_empty_columns_are_left_out(self):
+        """On a narrow page z and p were seen, and what they are about had to be scrolled to."""
+        page = estimator_page(_report(summary=_summary(values=np.array([[1.0, 0.1, np.nan, np.nan, 0.8, 1.2]] * 2))))
+        heads = re.findall("<t[hd][^>]*>([^<]*)</t[hd]>", page[page.index("<thead>") : page.index("</thead>")])
+        assert heads == ["", "estimate", "95% interval", "std. error"]
+        assert not re.search("<th[^>]*></th>", page)  # what is read out as a heading must have words
+
+    def test_a_title_is_not_said_twice(self):
+        summary = _summary(title="Shares", names=("yes",), values=np.array([ROW]))
+        assert estimator_page(_report(summary=summary, title="Shares")).count("Shares") == 2  # and the tab
+
     def test_no_guarantee_is_loud(self):
         page = estimator_page(_report(guarantee=ask.Triangular(0.25).guarantee))
         assert "No privacy guarantee" in page
@@ -112,6 +125,18 @@ class TestFigure:
         assert "var(--accent)" in svg
         assert "var(--ink)" in svg or "var(--muted)" in svg
         assert BLUE.lower() not in svg
+
+    def test_a_long_unit_is_not_cut_off_at_the_border(self):
+        drawn = partial(draw_intervals, estimates=_summary(), unit="change in log-odds, in units that can be compared")
+        svg = inline_svg(drawn, (5.2, 2), "one")
+        assert "in log-odds, in units that<" in svg
+        assert ">can be compared<" in svg
+
+    def test_text_in_coloured_cells_keeps_its_colour_on_a_dark_page(self):
+        drawing = EXAMPLES["EcologicalInference"]().fitted.figures()[0].drawing
+        cells = re.findall('<text style="([^"]*)"[^>]*>[0-9]+ to [0-9]+<', inline_svg(drawing, (5.2, 2), "one"))
+        assert len(cells) == 4
+        assert not any("--ink" in style for style in cells)
 
     def test_letters_that_a_font_lacks_are_the_browsers_matter(self):
         # Text stays text, so no letter is drawn here: a warning would be about nothing.

@@ -16,7 +16,7 @@ OTHER_LABEL = "data sets that differ in one label"  # of totals, whose noise is 
 
 _PRACTICALLY_CERTAIN = 0.999  # what an even guess becomes at epsilon 6.9: no longer a number to reassure anybody with
 _ROUNDED_TO_ONE = 0.99995  # written with four digits it would be 100%
-_ODDS_IN_DIGITS = 50  # beyond it odds have more than 21 digits, and are written as a power
+_ODDS_IN_DIGITS = 20  # beyond it odds are hundreds of millions, and are written as a power
 _PROOF_PAGE = re.compile(r"docs/mechanisms/[a-z-]{1,60}\.md")
 
 
@@ -108,7 +108,7 @@ class Guarantee:
                 "There is no formal privacy guarantee."
             )
         certainty = 1 / (1 + math.exp(-self.epsilon))
-        odds = f"{math.exp(self.epsilon):.3g}" if self.epsilon < _ODDS_IN_DIGITS else f"e^{self.epsilon:.4g}"
+        odds = _odds(self.epsilon, 3)
         what = "What is released" if of_totals else "A report"
         unless = f" With probability {self.delta:.3g} (delta) that may fail." if self.delta else ""
         if certainty > _PRACTICALLY_CERTAIN:
@@ -140,7 +140,7 @@ class Guarantee:
         if math.isinf(worst) or len(self.per_attribute or ()) < 2 or worst == self.epsilon:
             return ""
         certainty = 1 / (1 + math.exp(-worst))
-        odds = f"{math.exp(worst):.4g}" if worst < _ODDS_IN_DIGITS else f"e^{worst:.4g}"
+        odds = _odds(worst, 4)
         sure = f"at most {100 * certainty:.4g}% sure" if certainty < _ROUNDED_TO_ONE else "practically certain"
         return (
             f" Of each part alone at most epsilon {worst:.4g} is given away: it changes the odds by a factor of up to "
@@ -204,6 +204,14 @@ class Guarantee:
             per_attribute=None if per_attribute is None else tuple(map(_read, per_attribute)),
             proof=proof if isinstance(proof, str) and _PROOF_PAGE.fullmatch(proof) else None,
         )
+
+
+def _odds(epsilon: float, digits: int) -> str:
+    """A factor of odds as people write it: 13,700,000 and not 1.37e+07."""
+    if epsilon >= _ODDS_IN_DIGITS:
+        return f"e^{epsilon:.4g}"
+    rounded = float(f"{math.exp(epsilon):.{digits}g}")
+    return f"{rounded:,.0f}" if rounded >= 10 ** (digits - 1) else f"{rounded:.{digits}g}"
 
 
 def _written(epsilon: float) -> float | str:

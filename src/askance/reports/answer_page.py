@@ -48,9 +48,9 @@ def _at_a_glance(report: Report) -> str:
 
 def _prevalence(comparison: Comparison) -> str:
     summary = comparison.askance
-    heads = ["true answer", "estimate", "std. error", f"{summary.percent} interval"]
+    heads = ["true answer", "estimate", f"{summary.percent} interval", "std. error"]
     rows = [
-        [name, percent(e, 2), percent(s, 2), f"{percent(low, 2)} to {percent(high, 2)}"]
+        [name, percent(e, 2), f"{percent(low, 2)} to {percent(high, 2)}", percent(s, 2)]
         for name, (e, s, _, _, low, high) in zip(summary.names, summary.values.tolist(), strict=True)
     ]
     if comparison.naive is not None:

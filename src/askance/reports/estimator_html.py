@@ -31,7 +31,8 @@ def estimator_page(report: EstimatorReport) -> str:
     True
     """
     summary = report.summary
-    table = f"<h2>Estimates</h2><p>{escape(summary.title)}</p>{summary_table(summary)}" if summary.names else ""
+    what = f"<p>{escape(summary.title)}</p>" if summary.title != report.title else ""
+    table = f"<h2>Estimates</h2>{what}{summary_table(summary)}" if summary.names else ""
     drawn = "".join(_figure(shown, number) for number, shown in enumerate(report.figures, 1))
     described = facts((*summary.facts, *report.facts))
     repeat = report.how_to_repeat

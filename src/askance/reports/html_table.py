@@ -14,7 +14,9 @@ def html_table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, wrong: bo
     """
 
     def cell(place: int, text: str, *, heads_column: bool = False) -> str:
-        tag, scope = ("th", ' scope="col"') if heads_column else ("td", "") if place else ("th", ' scope="row"')
+        named = text if heads_column else not place  # a corner without a name heads nothing
+        tag = "th" if named else "td"
+        scope = f' scope="{"col" if heads_column else "row"}"' if named else ""
         marked = ' class="wrong"' if wrong and place == len(heads) - 1 else ""
         return f"<{tag}{scope}{marked}>{escape(text)}</{tag}>"
 

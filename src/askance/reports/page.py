@@ -53,7 +53,7 @@ def privacy_card(guarantee: Guarantee, label: str, words: str = "") -> str:
     if math.isinf(guarantee.epsilon):
         said = f"<p>{escape(guarantee.in_words())}</p>{words}"
         return card(label, "No privacy guarantee", said, "exposed", role="alert")
-    level = f"ε = {guarantee.epsilon:.4g}{_delta(guarantee)}"
+    level = f"ε = {guarantee.epsilon:.4g}{_delta(guarantee)}".replace(" = ", "\u00a0=\u00a0")  # not broken in two
     return card(label, level, f"<p>{escape(_how_sure(guarantee))}</p>{words}")
 
 
@@ -91,16 +91,26 @@ def table(
     With ``words`` its cells are sentences, which are broken and begin at the left; see :func:`html_table`.
     """
     kind = "wide words" if words else "wide"
-    # What scrolls must be reached with the keyboard, and have a name for those who do not see it.
+    # What scrolls must be reached with the keyboard, and have a name for those who do not see it; a page has too many
+    # tables for each of them to be a landmark.
     named = escape(caption or "table: scrolls sideways where the page is narrow")
     drawn = html_table(heads, rows, wrong=wrong, caption=caption)
-    return f'<div class="{kind}" role="region" tabindex="0" aria-label="{named}">{drawn}</div>'
+    return f'<div class="{kind}" role="group" tabindex="0" aria-label="{named}">{drawn}</div>'
 
 
 def summary_table(summary: Summary, naive: Summary | None = None) -> str:
-    """Return estimates with errors and intervals; the naive estimates in a last column."""
-    heads = [*summary.heads()[:-2], f"{summary.percent} interval"]
-    rows = [[*cells, low if low == high == MISSING else f"{low} to {high}"] for *cells, low, high in summary.cells()]
+    """Return estimates, each with its interval beside it, and the naive ones in a last column.
+
+    Where the page is narrow, what is seen without scrolling is what counts. A column without any entry is left out.
+    """
+    name, estimate, *others = summary.heads()[:-2]
+    heads = [name, estimate, f"{summary.percent} interval", *others]
+    rows = [
+        [name, estimate, low if low == high == MISSING else f"{low} to {high}", *others]
+        for name, estimate, *others, low, high in summary.cells()
+    ]
+    told = [place for place in range(len(heads)) if place < 2 or any(row[place] != MISSING for row in rows)]
+    heads, rows = [heads[place] for place in told], [[row[place] for place in told] for row in rows]
     if naive is not None:
         heads.append("naive (wrong)")
         for row, digits, values in zip(rows, summary.decimals(), naive.values.tolist(), strict=True):

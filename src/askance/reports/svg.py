@@ -78,7 +78,7 @@ def inline_svg(draw: Callable[[Any], object], size: tuple[float, float], prefix:
 _LABEL_WIDTH, _LABEL_LINES = 24, 3  # letters and lines of a name beside a row: three lines are as high as a row is
 
 
-def wrapped_label(text: str) -> str:
+def wrapped_label(text: str, width: int = _LABEL_WIDTH) -> str:
     """Return a label on up to three lines, for names of levels that are sentences.
 
     Examples
@@ -87,7 +87,7 @@ def wrapped_label(text: str) -> str:
     ['C(school)[a long name of', 'a school in the north]']
     """
     lines = textwrap.wrap(
-        plain_label(text, len(text)), _LABEL_WIDTH, max_lines=_LABEL_LINES, placeholder="…", break_on_hyphens=True
+        plain_label(text, len(text)), width, max_lines=_LABEL_LINES, placeholder="…", break_on_hyphens=True
     )
     return "\n".join(lines)
 

@@ -84,6 +84,7 @@ def test_ordered_classes_are_recovered():
     for estimate, error, value in zip(fitted.parameters_, errors, [0.08, -0.76, 0.44, 1.74], strict=True):
         assert estimate == pytest.approx(value, abs=4 * error)  # cuts move with the centre of x
     assert fitted.predict_proba([[3.0]]).sum() == pytest.approx(1)
+    assert "|" not in fitted.figures()[0].description  # a cut between classes is no change in log-odds
 
 
 def test_groups_are_recovered():

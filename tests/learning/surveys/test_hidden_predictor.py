@@ -182,4 +182,5 @@ def test_classes_in_an_order_of_ones_own_and_frames():
     )
     assert fitted.parameter_names_[:4] == ("age", "hidden(z)", "low | middle", "middle | high")
     again = ask.HiddenPredictor(channels, "ordered", method="likelihood").fit(x, outcome, reports)
+    assert "|" not in again.figures()[0].description
     assert fitted.parameters_ == pytest.approx(again.parameters_)

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from askance.arrays import Floats
-from askance.reports.colours import BLUE, GREY, INK, MIST
+from askance.reports.colours import BLUE, GREY, MIST
 from askance.reports.estimator_report import ReportFigure
 
 _MOST_WITH_INTERVALS = 90  # cells: of more, an interval in each is too small to read
 _DARK = 0.55  # of a share, from which text on it is white
+_LARGE_TEXT, _SMALL_TEXT, _FEW_COLUMNS = 10, 7.5, 4  # points in a cell: few columns leave room
 _LONGEST = 24  # letters of a name on an axis
 _UPRIGHT = 8  # letters that fit below a cell, which is .85 inches wide or more
 _MOST_DESCRIBED = 6  # rows in the words for those who do not see the figure: a sentence, not the table
@@ -57,6 +58,7 @@ def _draw_table(
     from matplotlib.colors import LinearSegmentedColormap
 
     with_intervals = shares.size <= _MOST_WITH_INTERVALS
+    size = _LARGE_TEXT if shares.shape[1] <= _FEW_COLUMNS else _SMALL_TEXT
     axes.imshow(
         shares, cmap=LinearSegmentedColormap.from_list("shares", ["white", BLUE]), vmin=0, vmax=1, aspect="auto"
     )
@@ -66,7 +68,7 @@ def _draw_table(
         text = f"{100 * share:.0f}"
         if with_intervals:
             text += f"\n{100 * low[r, k]:.0f} to {100 * high[r, k]:.0f}"
-        axes.text(k, r, text, ha="center", va="center", fontsize=7.5, color="white" if share > _DARK else INK)
+        axes.text(k, r, text, ha="center", va="center", fontsize=size, color="white" if share > _DARK else "black")
     names = [_short(name) for name in columns]
     turned = {"rotation": 30, "ha": "right"} if max(map(len, names)) > _UPRIGHT else {}
     axes.set_xticks(range(len(columns)), names, parse_math=False, **turned)

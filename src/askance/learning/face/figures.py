@@ -1,6 +1,6 @@
 """Figures that several estimators have: estimates and shares with their intervals."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from functools import partial
 from typing import Any
 
@@ -15,9 +15,12 @@ _MOST_DESCRIBED = 8  # estimates that are read out: as many as a listener follow
 _WIDTH = 5.2  # inches: as wide as the page shows a figure
 
 
-def intervals_figure(summary: Summary, unit: str = "change in log-odds") -> ReportFigure:
-    """Return the figure of coefficients with their intervals; the intercept is left to the table."""
+def intervals_figure(
+    summary: Summary, unit: str = "change in log-odds", cuts: Container[str] = frozenset()
+) -> ReportFigure:
+    """Return the figure of coefficients with their intervals; intercept and cuts between classes are no changes."""
     rows = coefficient_rows(summary)
+    rows = [row for row in rows if summary.names[row] not in cuts] or rows
     draw = partial(draw_intervals, estimates=summary, rows=rows, unit=unit)
     title = "Estimates" if np.isnan(summary.values[:, 1]).all() else f"Estimates with {summary.percent} intervals"
     return _figure_of(summary, rows, title, draw, "{:.3g}")

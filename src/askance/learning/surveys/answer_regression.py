@@ -3,6 +3,7 @@
 import math
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -402,9 +403,10 @@ class AnswerRegression(SurveyEstimator, LikelihoodResults, PredictedIntervals):
             p = float(self.group_p_value_ or 0.0)
             lower = 0.0 if p > (1 - level) / 2 else math.exp(low)  # the ratio does not refuse that groups are alike
             values[row] = spread, spread * values[row, 1], np.nan, p, lower, math.exp(high)
-        return Summary(table.title, names, values, level, table.facts, table.notes, table.privacy)
+        return replace(table, names=names, values=values)
 
     def figures(self) -> tuple[ReportFigure, ...]:
         """Return the figure of the coefficients with their intervals."""
         unit = {"logit": "change in log-odds", "probit": "change in probits", "cloglog": "change in log-hazard"}
-        return (intervals_figure(self.summary(), unit[self.link_]),)
+        cuts = self.parameter_names_[len(self.feature_names_) :][: len(self.classes_) - 1]
+        return (intervals_figure(self.summary(), unit[self.link_], cuts if len(self.classes_) > 2 else ()),)
