@@ -101,6 +101,42 @@ def test_answers_that_reports_reveal_are_unprotected_and_an_alert():
     assert json.loads(json.dumps(dossier.to_dict(), allow_nan=False))["guarantee"]["epsilon"] == "infinite"
 
 
+def test_what_the_promise_does_not_cover_is_said():
+    """It said that nobody could read an answer whatever else they know: of a birthday, that is not so."""
+    text = " ".join(
+        str(ask.make_dossier(ask.Study.parse(STUDY.replace('"warner", p = 0.8', '"crosswise", p = 0.25')))).split()
+    )
+    assert "but how chance fell" in text
+    assert "who knows the birthday that decides can read the answer" in text
+    assert "docs/mechanisms/crosswise.md (cheated)" in text
+    assert "keeps the order of the table" in text
+    assert "Signed off" in text
+
+
+def test_noise_without_bounds_is_an_alert_that_says_why():
+    """It said that some reports rule out some truths, which no noise does."""
+    body = 'columns = ["smoker", "height"]\nchannels = [{ design = "state-flip", states = 2, flip = 0.2 }, '
+    body += '{ design = "gaussian-noise", sigma = 9.0 }]'
+    dossier = ask.make_dossier(ask.Study.parse(f"[questions.body]\n{body}"))
+    assert "no public bounds" in dossier.alerts[0]
+    text = " ".join(str(dossier).split())
+    assert "Number 1: Each attribute has one of 2 states" in text
+    assert "Number 2: Each attribute is reported with normal noise" in text
+    assert "in order, smoker, height." in text
+
+
+def test_a_release_with_texts_alone_does_not_ask_for_a_release(tmp_path):
+    study = ask.Study.parse(
+        '[questions.q]\nchoices = ["no", "yes"]\nchannel = { design = "warner", p = 0.8 }\n'
+        '[covariates.words]\ntype = "words"'
+    )
+    rows = pa.table({"q": ["no", "yes"], "words": [["a"], ["b", "c"]]})
+    ask.Release.from_table(rows, study.header()).write(tmp_path / "r.parquet")
+    asked_for = "counted where a release is given"
+    assert asked_for in ask.make_dossier(study).to_markdown()
+    assert asked_for not in ask.make_dossier(study, tmp_path / "r.parquet").to_markdown()
+
+
 def test_a_release_of_another_study_is_refused(files, tmp_path):
     other = tmp_path / "other.toml"
     other.write_text(STUDY.replace("0.8", "0.81"))

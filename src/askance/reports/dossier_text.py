@@ -55,4 +55,6 @@ def _text(section: DossierSection) -> list[str]:
 def _entry(heads: Sequence[str], row: Sequence[str]) -> list[str]:
     """A row as lines: cells of a dossier are sentences, which no table in a terminal holds."""
     first, *others = zip(heads, row, strict=True)
+    if not any(text for _, text in others):  # for somebody to fill in
+        others = [(name, "_" * 30) for name, _ in others]
     return [one_line(first[1]), *(f"  {paragraph(f'{name}: ', text)}" for name, text in others if text)]

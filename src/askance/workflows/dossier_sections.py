@@ -15,6 +15,7 @@ from askance.releases.verification import Verification
 from askance.reports.dossier import Dossier, DossierSection
 from askance.workflows.singled_out import SingledOut
 
+_MOST_NAMED = 30  # attributes: of pictures with hundreds nobody reads the names
 _NOT_SAID = "not stated in the study file"
 
 
@@ -65,6 +66,7 @@ def dossier_of(facts: Facts) -> Dossier:
     study = facts.study
     sections = [_promised(facts), _unprotected(facts), _assumed(facts), _holders(facts), _purpose(facts)]
     sections += [_checked(facts), _made(facts)]
+    sections += [_signed(len(sections))]
     return Dossier(
         title=study.title or study.name or "a study without a name",
         guarantee=facts.guarantee,
@@ -78,10 +80,8 @@ def dossier_of(facts: Facts) -> Dossier:
 
 
 def _alerts(facts: Facts) -> list[str]:
-    said = [
-        f"The answers to {name!r} have no privacy guarantee: some reports rule out some truths, or all but one."
-        for name in facts.open_questions
-    ]
+    exposed = [q for q in facts.study.questions if q.name in facts.open_questions]
+    said = [f"The answers to {q.name!r} have no privacy guarantee. {q.guarantee.in_words()}" for q in exposed]
     last = facts.study.privacy.delete_by
     if last is not None and facts.day > last:
         said.append(f"The study file says that the reports are deleted by {last}: that day has passed.")
@@ -128,6 +128,9 @@ def level(guarantee: Guarantee) -> str:
 
 def _designs(question: Question) -> str:
     named = [f"{name}: {law.describe()}" if name else law.describe() for name, law in question.designs.items()]
+    attributes = question.columns if question.hides_features else None
+    if attributes and len(attributes) <= _MOST_NAMED:
+        named.append(f"The attributes are, in order, {', '.join(attributes)}.")
     return " ".join(named)
 
 
@@ -146,14 +149,20 @@ def _unprotected(facts: Facts) -> DossierSection:
     texts = f"Texts in {', '.join(words)} can tell who wrote them." if words else ""
     part = "That somebody took part is not hidden: a release has one row for each person, without a name."
     found = "" if facts.alone is None else facts.alone.sentence()
-    if not found and rows:
+    if facts.release is None and rows:
         found = "How many people these columns single out is counted where a release is given."
+    order = (
+        ""
+        if facts.on_device
+        else "A release that askance privatize writes keeps the order of the table: who knows that order, such as that "
+        "of an alphabetical list, knows whose report is whose. The level holds for them, too."
+    )
     return DossierSection(
         "What is not protected",
         (said,),
         heads=("column", "kind", "why it is there"),
         rows=tuple(rows),
-        after=tuple(filter(None, (found, texts, part))),
+        after=tuple(filter(None, (found, texts, part, order))),
     )
 
 
@@ -162,15 +171,22 @@ def _assumed(facts: Facts) -> DossierSection:
         "Reports are drawn on the respondent's own device, with the random numbers of its browser."
         if facts.on_device
         else "Reports that askance draws come from the operating system's cryptographic random numbers; there is no "
-        "seed, and what was drawn is not kept. Where people draw by themselves (coins, cards, dice), the level holds "
-        "for those who follow the instructions and keep the outcome to themselves."
+        "seed, and what was drawn is not kept. Where people draw by themselves (coins, cards, dice, a harmless "
+        "question such as a birthday), the level holds for those who follow the instructions, and against everybody to "
+        "whom the outcome is random: who knows the birthday that decides can read the answer off the report."
     )
+    pages: dict[str, list[str]] = {}
+    for question in facts.study.questions:
+        pages.setdefault(question.guarantee.proof or "", []).append(question.name)
+    listed = "; ".join(f"{page} ({', '.join(names)})" for page, names in pages.items() if page)
+    limits = f"What each design does not protect is said in the documentation: {listed}." if listed else ""
     return DossierSection(
         "What the promise rests on",
         (
-            "The level is about the report of one person, against anybody who knows everything else, including the "
-            "study file and this dossier. It needs no trust in who receives the reports.",
+            "The level is about the report of one person, against anybody who knows everything else but how chance "
+            "fell, including the study file and this dossier. It needs no trust in who receives the reports.",
             where,
+            *([limits] if limits else []),
             "It says nothing about what the study as a whole finds about people like them: that smoking harms is "
             "learned from others, too.",
         ),
@@ -188,7 +204,7 @@ def _holders(facts: Facts) -> DossierSection:
     given = facts.study.privacy.recipients
     rows = [
         ("true answers", stated or truth, "everything"),
-        ("how chance fell", "nobody: it is not kept", "with a report, the answer"),
+        ("how chance fell", "who drew by themselves; a program keeps it nowhere", "with a report, the answer"),
         ("reports and the unprotected columns", given or "whoever has the release", "what sections 1 and 2 say"),
         (
             "names, addresses, identifiers",
@@ -255,6 +271,15 @@ def _made(facts: Facts) -> DossierSection:
     lines += [("Program", facts.program)]
     lines += [("Made again by", facts.command)] if facts.command else []
     return DossierSection("Dates and digests", facts=tuple(lines))
+
+
+def _signed(of_digests: int) -> DossierSection:
+    return DossierSection(
+        "Signed off",
+        (f"For the study file, the release and the program whose digests are in section {of_digests}.",),
+        heads=("for", "name", "date", "signature"),
+        rows=(("the controller", "", "", ""), ("data protection", "", "", "")),
+    )
 
 
 def _account(facts: Facts) -> dict[str, Any]:

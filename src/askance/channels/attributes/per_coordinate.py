@@ -16,6 +16,7 @@ from askance.channels.rows.vectors import checked_dim
 from askance.channels.value import SPEC_VERSION
 from askance.errors import InvalidInput
 
+_MOST_LISTED = 12  # numbers of attributes in a sentence
 OneAttribute = FiniteLaw | FeatureChannel
 
 
@@ -83,7 +84,10 @@ class PerCoordinate(FeatureChannel):
     def describe(self) -> str:
         if not isinstance(self.channels, tuple):
             return f"Each attribute is hidden by itself. {self.channels.describe()}"
-        said = dict.fromkeys(channel.describe() for channel in self.channels)
+        alike: dict[str, list[str]] = {}
+        for number, channel in enumerate(self.channels, 1):
+            alike.setdefault(channel.describe(), []).append(str(number))
+        said = [words if len(alike) == 1 else f"Number {_listed(each)}: {words}" for words, each in alike.items()]
         return f"Each of {len(self.channels)} attributes is hidden by a channel of its own. {' '.join(said)}"
 
     def to_spec(self) -> Spec:
@@ -95,6 +99,11 @@ class PerCoordinate(FeatureChannel):
     def __repr__(self) -> str:
         dim = "" if self.dim is None or isinstance(self.channels, tuple) else f", dim={self.dim}"
         return f"PerCoordinate({list(self.channels) if isinstance(self.channels, tuple) else self.channels!r}{dim})"
+
+
+def _listed(numbers: Sequence[str]) -> str:
+    """Numbers of attributes in words; of many, the first."""
+    return ", ".join(numbers) if len(numbers) <= _MOST_LISTED else f"{', '.join(numbers[:_MOST_LISTED])} and more"
 
 
 def as_feature_channel(given: Any) -> FeatureChannel:
