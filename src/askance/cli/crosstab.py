@@ -18,6 +18,7 @@ from askance.cli.options import (
     plot_option,
     repeated_command,
 )
+from askance.cli.standard_input import as_written
 
 
 def crosstab(
@@ -61,6 +62,7 @@ def crosstab(
     from askance.learning.ecology.crosstab_table import crosstab_records, save_figure, text_table, to_csv
     from askance.reports.html import write_report
     from askance.workflows.crosstab import crosstab_report, fit_crosstab
+    from askance.workflows.origin import with_origin
     from askance.workflows.remarks import collected_remarks
 
     picture = PNG if plot is None else PICTURES[plot.suffix.lower()]
@@ -76,7 +78,8 @@ def crosstab(
     if plot is not None:
         save_figure(model, plot)
     if report is not None:
-        write_report(report, crosstab_report(model, level, repeated_command(context)), overwrite=True)
+        made = crosstab_report(model, level, repeated_command(context))
+        write_report(report, with_origin(made, [(as_written(each), each) for each in (rows, columns)]), overwrite=True)
     if save is not None:
         model.save(save)
     written = [str(path) for path, _ in targets if path is not None]

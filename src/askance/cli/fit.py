@@ -22,6 +22,7 @@ from askance.cli.options import (
     listed_numbers,
     repeated_command,
 )
+from askance.cli.standard_input import as_written
 from askance.printing import shell_command
 
 _REPORTS = "Reports: answers, numbers, records"
@@ -348,6 +349,9 @@ def fit(
             covariance=covariance, level=level, per=units_of_features(per),
         )  # fmt: skip
         done, hint = fit_reports(context, data, study, request, engine, command, quiet)
+    if report is not None:
+        read = (each for each in (data, features, sentences, proportions) if each is not None)
+        done = done.of_inputs([(as_written(each), each) for each in read], study)
     written = done.write(report, save)
     if as_json:
         print_json(done.account | {"written": [*map(str, written)]})

@@ -25,6 +25,7 @@ from askance.cli.options import (
     plot_option,
     repeated_command,
 )
+from askance.cli.standard_input import as_written
 
 _OF_TRAINING = ("bags", "proportions", "bag", "columns", "method", "seed")
 
@@ -78,6 +79,7 @@ def ratios(
     from askance.learning.face.saving import used_model
     from askance.learning.ratios.ratio_report import ratio_plot, save_plot
     from askance.reports.html import write_report
+    from askance.workflows.origin import with_origin
     from askance.workflows.ratios import estimate_ratios, learn_ratios, load_ratios, ratio_report
     from askance.workflows.remarks import collected_remarks
 
@@ -110,7 +112,9 @@ def ratios(
     if plot is not None:
         save_plot(ratio_plot(table), plot)
     if report is not None:
-        write_report(report, ratio_report(fitted, table, repeated_command(context)), overwrite=True)
+        made, read = ratio_report(fitted, table, repeated_command(context)), (new, bags, proportions, model)
+        inputs = [(as_written(each), each) for each in read if each is not None]
+        write_report(report, with_origin(made, inputs), overwrite=True)
     if save is not None:
         fitted.save(save)
     written = [str(path) for path, _ in targets if path is not None]

@@ -46,6 +46,7 @@ def estimator_page(report: EstimatorReport) -> str:
         f"<h2>How it was fitted</h2>{described}" if described else "",
         _privacy(report),
         f"<h2>Cite and reproduce</h2><p>Made with askance {escape(report.version)}.</p>{code(repeat)}"
+        f"{facts(report.origin)}"
         if repeat
         else "",
     ]

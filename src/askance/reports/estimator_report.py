@@ -77,6 +77,8 @@ class EstimatorReport:
         The level of all answers of one person together, if these are more than it learned from.
     unprotected : tuple of str
         Columns that are published as they are, if it is known which.
+    origin : tuple of (name, text)
+        When and of what a page was made: days and digests, which are no result.
 
     Examples
     --------
@@ -101,6 +103,7 @@ class EstimatorReport:
     version: str = __version__
     whole_person: Guarantee | None = None
     unprotected: tuple[str, ...] = ()
+    origin: tuple[tuple[str, str], ...] = ()
 
     @property
     def all_notes(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from html import escape
 
 from askance.mechanisms.accounting.shuffling import shuffled_in_words
 from askance.reports.number_format import decimals_for, number, percent
-from askance.reports.page import card, code, figure, page, privacy_card, privacy_words
+from askance.reports.page import card, code, facts, figure, page, privacy_card, privacy_words
 from askance.reports.report import NAIVE, Comparison, QuestionReport
 
 _MOST_READ_OUT = 8  # estimates of a figure: as many as a listener follows; the table has all of them
@@ -76,4 +76,4 @@ def _reproduction(report: QuestionReport) -> str:
     name = report.title or report.study or report.question
     cite = f"“{name}”, analysed with askance {report.version}."
     command = f"<p>This report is made again by</p>{code(report.command)}" if report.command else ""
-    return f"<h2>Cite and reproduce</h2><p>{escape(cite)}</p>{command}"
+    return f"<h2>Cite and reproduce</h2><p>{escape(cite)}</p>{command}{facts(report.origin)}"

@@ -173,6 +173,8 @@ class QuestionReport:
         What would protect this answer if the reports were published in random order; shown beside the local level.
     unprotected : tuple of str
         Columns of the study that are published as they are.
+    origin : tuple of (name, text)
+        When and of what a page was made: days and digests, which are no result.
     """
 
     study: str
@@ -186,6 +188,7 @@ class QuestionReport:
     version: str
     shuffled: Guarantee | None = field(default=None, kw_only=True)
     unprotected: tuple[str, ...] = field(default=(), kw_only=True)
+    origin: tuple[tuple[str, str], ...] = field(default=(), kw_only=True)
 
     @property
     def cautions(self) -> tuple[str, ...]:

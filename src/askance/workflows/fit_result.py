@@ -1,12 +1,13 @@
 """What every fit ends with: a model, and what there is to say about it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from askance.channels.guarantee import Guarantee
 from askance.files.kinds import MODEL
+from askance.files.location import StrPath
 from askance.files.targets import write_text
 from askance.learning.face.estimator import Estimator
 from askance.reports.estimator_report import EstimatorReport, ReportFigure
@@ -15,6 +16,7 @@ from askance.reports.number_report import NumberReport
 from askance.reports.report import Report
 from askance.reports.summary import Summary
 from askance.reports.text import report_text
+from askance.workflows.origin import with_origin
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +41,10 @@ class FitResult:
     account: dict[str, Any]
     report: Report | NumberReport | EstimatorReport
     remarks: tuple[str, ...] = ()
+
+    def of_inputs(self, inputs: Iterable[tuple[str, StrPath]], study: StrPath | None = None) -> Self:
+        """Return the result with a report that says what it was made of, when and by which program."""
+        return replace(self, report=with_origin(self.report, inputs, study))
 
     def write(self, report: Path | None = None, save: Path | None = None) -> list[Path]:
         """Write the page and the model where paths are given, over earlier ones; return the paths."""
