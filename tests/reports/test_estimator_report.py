@@ -89,6 +89,16 @@ class TestPage:
         summary = _summary(title="Shares", names=("yes",), values=np.array([ROW]))
         assert estimator_page(_report(summary=summary, title="Shares")).count("Shares") == 2  # and the tab
 
+    def test_a_model_says_how_the_truth_was_hidden_and_what_its_level_leaves_out(self, tmp_path):
+        reports = ["no"] * 600 + ["yes"] * 400
+        ask.Prevalence(ask.Warner(0.8)).fit(reports).report(tmp_path / "page.html")
+        text = ReadPage((tmp_path / "page.html").read_text(encoding="utf-8")).text
+        assert "how the truth was hidden With probability 0.8 the respondent answers the sensitive statement" in text
+        assert "Nothing else that this was learned from is protected" in text
+        whole = estimator_page(_report(whole_person=ask.Warner(0.8).guarantee, unprotected=("age",)))
+        assert "Nothing else that this was" not in whole
+        assert "Without any protection: age." in whole
+
     def test_no_guarantee_is_loud(self):
         page = estimator_page(_report(guarantee=ask.Triangular(0.25).guarantee))
         assert "No privacy guarantee" in page

@@ -12,7 +12,7 @@ def dossier_page(dossier: Dossier) -> str:
     Examples
     --------
     >>> import askance as ask
-    >>> "ε = 4.121" in dossier_page(ask.make_dossier(ask.Study.parse(ask.Study.template())))
+    >>> "4.121" in dossier_page(ask.make_dossier(ask.Study.parse(ask.Study.template())))
     True
     """
     over = f"Privacy dossier · {dossier.day}" if dossier.day else "Privacy dossier"

@@ -1,5 +1,6 @@
 """What a fitted estimator has to say as one self-contained page."""
 
+import math
 from html import escape
 
 from askance.reports.estimator_report import EstimatorReport, ReportFigure
@@ -16,6 +17,10 @@ from askance.reports.page import (
     summary_table,
 )
 from askance.reports.svg import inline_svg
+
+_NOTHING_ELSE = (
+    "Nothing else that this was learned from is protected, and what else the same people are asked adds to the level."
+)
 
 
 def estimator_page(report: EstimatorReport) -> str:
@@ -59,6 +64,8 @@ def _cards(report: EstimatorReport) -> str:
     if promised is not None:
         columns = ", ".join(report.unprotected)
         words = f"<p>Without any protection: {escape(columns)}.</p>" if columns else ""
+        if report.whole_person is None and not math.isinf(promised.epsilon):
+            words = f"<p>{_NOTHING_ELSE}</p>"  # of an estimator in Python nobody knows what else the same people told
         shown.append(privacy_card(promised, f"privacy of {promised.protects}", words))
     return f'<div class="cards">{"".join(shown)}</div>' if shown else ""
 

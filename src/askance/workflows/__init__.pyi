@@ -17,6 +17,7 @@ from askance.workflows.new_study import OF_TWO as OF_TWO
 from askance.workflows.new_study import NewQuestion as NewQuestion
 from askance.workflows.new_study import NewStudy as NewStudy
 from askance.workflows.new_study import offered as offered
+from askance.workflows.origin import with_origin as with_origin
 from askance.workflows.prediction import Predictions as Predictions
 from askance.workflows.prediction import predict_rows as predict_rows
 from askance.workflows.ratios import estimate_ratios as estimate_ratios

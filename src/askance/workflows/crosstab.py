@@ -7,11 +7,11 @@ from askance.errors import InvalidInput
 from askance.files.location import StrPath
 from askance.learning.ecology.ecological_inference import EcologicalInference
 from askance.learning.ecology.margins import Unmatched
+from askance.learning.face.estimator_pages import report_of
 from askance.releases.counts_release import CountsRelease
 from askance.releases.reading import open_release
 from askance.reports.estimator_report import EstimatorReport
 from askance.tables.groups import GroupTable
-from askance.workflows.fit_result import model_report
 
 
 def fit_crosstab(
@@ -46,7 +46,7 @@ def fit_crosstab(
 
 def crosstab_report(model: EcologicalInference, level: float, command: str) -> EstimatorReport:
     """Return what a page says of a cross-table; ``command`` makes it again."""
-    return model_report(model, model.summary(level), model.figures(), command)
+    return report_of(model, model.summary(level), model.figures(), command)
 
 
 def _frame(path: StrPath, unit: str) -> Any:

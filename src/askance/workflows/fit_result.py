@@ -10,7 +10,8 @@ from askance.files.kinds import MODEL
 from askance.files.location import StrPath
 from askance.files.targets import write_text
 from askance.learning.face.estimator import Estimator
-from askance.reports.estimator_report import EstimatorReport, ReportFigure
+from askance.learning.face.estimator_pages import report_of
+from askance.reports.estimator_report import EstimatorReport
 from askance.reports.html import write_report
 from askance.reports.number_report import NumberReport
 from askance.reports.report import Report
@@ -80,14 +81,6 @@ def model_result(
 ) -> FitResult:
     """Return the result of a fit whose model speaks for itself; ``text`` is its summary if not given."""
     report = replace(
-        model_report(model, summary, model.figures(), command), whole_person=whole_person, unprotected=unprotected
+        report_of(model, summary, model.figures(), command), whole_person=whole_person, unprotected=unprotected
     )
     return FitResult(model, text or str(summary), account, report, tuple(remarks))
-
-
-def model_report(
-    model: Estimator, summary: Summary, figures: tuple[ReportFigure, ...], command: str
-) -> EstimatorReport:
-    """Return what a page says of a fitted model; ``command`` makes the page again."""
-    kind = type(model).__name__
-    return EstimatorReport(summary.title, summary, kind, model.guarantee_, figures=figures, how_to_repeat=command)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from askance.errors import InvalidInput
 from askance.files.location import StrPath
+from askance.learning.face.estimator_pages import report_of
 from askance.learning.face.saving import load_model
 from askance.learning.ratios.ratio_estimator import RatioEstimator
 from askance.learning.ratios.ratio_figures import ratio_figure
@@ -12,7 +13,6 @@ from askance.reports.estimator_report import EstimatorReport
 from askance.solvers.progress import Listener, telling
 from askance.tables.groups import GroupedRows
 from askance.workflows.bags import read_proportions
-from askance.workflows.fit_result import model_report
 
 
 def learn_ratios(
@@ -103,4 +103,4 @@ def ratio_report(model: RatioEstimator, table: RatioTable, command: str) -> Esti
     command : str
         What makes the page again.
     """
-    return model_report(model, table.summary(model.summary()), (ratio_figure(table), *model.figures()), command)
+    return report_of(model, table.summary(model.summary()), (ratio_figure(table), *model.figures()), command)

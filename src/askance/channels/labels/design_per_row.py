@@ -271,7 +271,7 @@ class DesignPerRow(QuestionChannel, HasUnknowns):
         return like(truth, self.decode_reports(known.draw(self.prepare(truth, design).values, bits)))
 
     def describe(self) -> str:
-        parts = "; ".join(f"{name!r}: {channel.describe()}" for name, channel in self.designs.items())
+        parts = " ".join(f"{name!r}: {channel.describe()}" for name, channel in self.designs.items())
         return f"Every respondent was asked under one of {len(self._names)} designs. {parts}"
 
     def to_spec(self) -> Spec:

@@ -9,6 +9,7 @@ from askance.learning.face.delta_law import DeltaLaw as DeltaLaw
 from askance.learning.face.engine_choice import refuse_engine as refuse_engine
 from askance.learning.face.estimator import Estimator as Estimator
 from askance.learning.face.estimator import without_errors as without_errors
+from askance.learning.face.estimator_pages import report_of as report_of
 from askance.learning.face.feature_compliance import Design as Design
 from askance.learning.face.feature_compliance import FeatureEvidence as FeatureEvidence
 from askance.learning.face.feature_compliance import feature_evidence as feature_evidence

@@ -25,10 +25,11 @@ from askance.channels.guarantee import Guarantee
 from askance.errors import NotAvailable
 from askance.files.kinds import REPORT
 from askance.files.targets import check_target, write_text
+from askance.learning.face.estimator_pages import report_of
 from askance.learning.face.figures import drawn, intervals_figure
 from askance.learning.face.saving import JsonModel
 from askance.reports.estimator_html import estimator_page
-from askance.reports.estimator_report import EstimatorReport, ReportFigure
+from askance.reports.estimator_report import ReportFigure
 from askance.reports.summary import Summary, summarise
 
 
@@ -85,10 +86,9 @@ class Estimator(JsonModel, BaseEstimator):  # type: ignore[misc]
     def _write_report(
         self, path: str | os.PathLike[str], summary: Summary, figures: tuple[ReportFigure, ...], overwrite: bool
     ) -> None:
-        kind, repeat = type(self).__name__, f"from askance import *\n\n{self!r}.fit(...).report({Path(path).name!r})"
-        made = EstimatorReport(summary.title, summary, kind, self.guarantee_, figures=figures, how_to_repeat=repeat)
+        repeat = f"from askance import *\n\n{self!r}.fit(...).report({Path(path).name!r})"
         check_target(Path(path), REPORT, overwrite=overwrite)
-        write_text(Path(path), estimator_page(made), REPORT)
+        write_text(Path(path), estimator_page(report_of(self, summary, figures, repeat)), REPORT)
 
 
 def without_errors(parameters: Floats) -> Floats:
