@@ -23,6 +23,7 @@ extensions = [
     "site_parts.reference_pages",
     "site_parts.linked_names",
     "site_parts.native_mathematics",
+    "site_parts.reached_by_keyboard",
     "site_parts.nothing_from_elsewhere",
 ]
 exclude_patterns = ["_build", "site_parts"]
@@ -52,6 +53,7 @@ nb_code_prompt_hide = "Hide the code"
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 copybutton_exclude = ".linenos, .gp, .go"
+copybutton_selector = "div:not(.highlight-output) > div.highlight pre"  # nobody types what was printed
 
 # Docstrings are in NumPy style; types in signatures are short names that lead to their pages.
 napoleon_google_docstring = False

@@ -18,7 +18,7 @@ def _inline(self: Any, node: nodes.math) -> None:
 
 
 def _block(self: Any, node: nodes.math_block) -> None:
-    self.body.append(f'<div class="formula">{mathml(node.astext(), block=True)}</div>\n')
+    self.body.append(f'<div class="formula" tabindex="0">{mathml(node.astext(), block=True)}</div>\n')
     raise nodes.SkipNode
 
 

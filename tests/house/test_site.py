@@ -90,6 +90,18 @@ def test_formulas_are_drawn_by_the_browser_itself(site):
     assert "$$" not in text
 
 
+def test_what_scrolls_is_reached_with_the_keyboard_and_contents_are_read_out(site):
+    shown = page(site, "models")
+    assert "<pre>" not in shown
+    assert 'class="formula" tabindex="0"' in shown
+    assert not re.search('role="heading"(?! aria-level)', shown)
+
+
+def test_what_was_printed_has_no_button_to_copy_it(site):
+    script = (site[0] / "_static" / "copybutton.js").read_text(encoding="utf-8")
+    assert "COPYBUTTON_SELECTOR = 'div:not(.highlight-output) > div.highlight pre'" in script
+
+
 def test_the_gallery_shows_every_estimator_and_every_reproduction_that_draws(site):
     source = (DOCS / "gallery.md").read_text(encoding="utf-8")
     headings = set(re.findall(r"^### (\S+)$", source, re.MULTILINE))
