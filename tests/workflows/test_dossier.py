@@ -147,6 +147,12 @@ def test_a_release_of_another_study_is_refused(files, tmp_path):
         ask.make_dossier(files[0], ledger="book.db")
 
 
+def test_a_release_of_totals_is_sent_to_where_it_is_looked_at(files, tmp_path):
+    ask.release_counts([30, 70], epsilon=1.0).write(tmp_path / "counts.json")
+    with pytest.raises(InvalidInput, match="askance verify says what protects totals"):
+        ask.make_dossier(files[0], tmp_path / "counts.json")
+
+
 def test_an_audit_is_made_and_a_channel_that_fails_is_an_alert(files, monkeypatch):
     dossier = ask.make_dossier(files[0], audit=True, draws=2000)
     assert dossier.account["audit"].keys() == {"cheated", "tax"}

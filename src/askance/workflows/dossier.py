@@ -13,7 +13,7 @@ from askance.files.location import Location, StrPath
 from askance.mechanisms.ledger import Ledger
 from askance.planning.auditing.audit_report import AuditReport
 from askance.planning.auditing.channel_audit import audit as audit_channel
-from askance.releases.reading import open_release
+from askance.releases.reading import read_release
 from askance.releases.release import Release
 from askance.releases.study import Study
 from askance.releases.verification import verify_release
@@ -132,7 +132,13 @@ def _read_study(study: Study | StrPath) -> _Read:
 def _opened(path: StrPath, study: Study) -> Release:
     if not os.path.lexists(path) and not Location.of(path).is_address:
         raise InvalidInput(f"there is no release at {path}", "a release of the study (Parquet)")
-    release = open_release(path, Release)
+    release = read_release(path)
+    if not isinstance(release, Release):
+        raise InvalidInput(
+            f"{path} is {release.WHAT}",
+            "a release of reports, which a study file describes",
+            "askance verify says what protects totals, who paid for them and who signed them.",
+        )
     if not study.header().same_study(release.header):
         raise InvalidInput(
             f"{path} is not a release of this study: its questions, channels or covariates differ",
