@@ -142,6 +142,12 @@ class TestFigure:
         assert "in log-odds, in units that<" in svg
         assert ">can be compared<" in svg
 
+    def test_numbers_below_an_axis_do_not_run_into_each_other(self):
+        values = np.array([[0.1, 0.005, 20, 0, 0.09, 0.11], [-0.03, 0.02, -1.4, 0.15, -0.072, 0.0113]])
+        drawn = partial(draw_intervals, estimates=_summary(values=values, names=("age", "income")), unit="log-odds")
+        ticks = re.findall(r">(−?0\.[0-9]+)<", inline_svg(drawn, (5.2, 2), "one"))
+        assert 3 <= len(ticks) <= 7, ticks
+
     def test_text_in_coloured_cells_keeps_its_colour_on_a_dark_page(self):
         drawing = EXAMPLES["EcologicalInference"]().fitted.figures()[0].drawing
         cells = re.findall('<text style="([^"]*)"[^>]*>[0-9]+ to [0-9]+<', inline_svg(drawing, (5.2, 2), "one"))

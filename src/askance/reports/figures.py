@@ -14,6 +14,7 @@ from askance.reports.svg import inline_svg, wrapped_label
 _MOST_ROWS = 40  # of a figure: at half an inch each it fills two pages; the table beside it has all of them
 _BEYOND = 0.15  # of the range of all finite ends: enough to be seen as farther out
 _UNIT_WIDTH = 34  # letters of a line below the axis, which is all that names of rows leave
+_MOST_TICKS = 6  # more of them, with signs and decimals, run into each other
 _WIDTH = 5.2  # inches: with text of 10.5 points as large as the page's own where a figure is shown at 36rem
 
 
@@ -92,6 +93,7 @@ def draw_intervals(
     axes.set_yticks(heights, [wrapped_label(estimates.names[row]) for row in rows])
     axes.set_ylim(-0.6, len(rows) - 0.4)
     axes.set_xlabel(wrapped_label(unit, _UNIT_WIDTH), color=GREY)
+    axes.locator_params(axis="x", nbins=_MOST_TICKS)
     axes.tick_params(axis="x", length=3)
     axes.tick_params(axis="y", labelcolor=INK, length=0)
     axes.spines[["top", "right", "left"]].set_visible(False)
