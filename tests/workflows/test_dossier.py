@@ -89,6 +89,7 @@ def test_retention_that_has_passed_is_an_alert(files):
 def test_what_the_study_file_does_not_say_is_named():
     text = str(ask.make_dossier(ask.Study.parse(STUDY)))
     assert text.count("not stated in the study file") == 5
+    assert "---:" not in ask.make_dossier(ask.Study.parse(STUDY)).to_markdown()  # sentences begin at the left
     assert "table [privacy]" in text
 
 

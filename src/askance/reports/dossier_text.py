@@ -30,7 +30,7 @@ def dossier_markdown(dossier: Dossier) -> str:
     for number, section in enumerate(dossier.sections, 1):
         blocks += [f"## {number}. {markdown_text(section.title)}", *map(markdown_text, section.sentences)]
         blocks += ["\n".join(f"- {markdown_text(name)}: {markdown_text(text)}" for name, text in section.facts)]
-        blocks += [markdown_table(section.heads, section.rows)] if section.rows else []
+        blocks += [markdown_table(section.heads, section.rows, words=True)] if section.rows else []
         blocks += map(markdown_text, section.after)
     return "\n\n".join([*filter(None, blocks), _ENDS_WITH.format(version=dossier.version)]) + "\n"
 

@@ -12,8 +12,8 @@ _LATEX = {
 _MARKDOWN = ("\\", "|", "*", "_", "`", "<", "[", "]", "~", "#")
 
 
-def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table as Markdown: names to the left, numbers to the right.
+def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, words: bool = False) -> str:
+    """Return a table as Markdown: names to the left, and so are ``words``; numbers to the right.
 
     Examples
     --------
@@ -22,7 +22,7 @@ def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     |:---|---:|
     | a\\|b | 12 |
     """
-    rule = "|".join([":---", *["---:"] * (len(heads) - 1)])
+    rule = "|".join([":---", *[":---" if words else "---:"] * (len(heads) - 1)])
     lines = [" | ".join(map(markdown_text, row)) for row in (heads, *rows)]
     return "\n".join([f"| {lines[0]} |", f"|{rule}|", *(f"| {line} |" for line in lines[1:])])
 
