@@ -185,3 +185,11 @@ def test_a_number_of_waves_that_is_none(waves):
         panel().guarantee_of_waves(waves)
     with pytest.raises(InvalidInput, match="waves"):
         panel().privatize_waves([0, 1], waves)
+
+
+def test_what_is_kept_does_not_cost_more_the_more_often_it_is_told():
+    """It said in one breath that the level holds however often, and that asking again multiplies it."""
+    channel = ask.Memoised(ask.RandomizedResponse(["no", "yes"], epsilon=2.0), 1.0)
+    assert "multiplies" not in channel.lasting_guarantee.in_words()
+    assert "add nothing" in channel.lasting_guarantee.in_words()
+    assert "multiplies" in channel.permanent.guarantee.in_words()

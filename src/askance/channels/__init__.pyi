@@ -22,6 +22,7 @@ from askance.channels.given_numbers import MOST_NUMBERS as MOST_NUMBERS
 from askance.channels.given_numbers import as_number as as_number
 from askance.channels.given_numbers import shown as shown
 from askance.channels.guarantee import HOWEVER_FAR_APART as HOWEVER_FAR_APART
+from askance.channels.guarantee import HOWEVER_OFTEN as HOWEVER_OFTEN
 from askance.channels.guarantee import ONE_TOKEN as ONE_TOKEN
 from askance.channels.guarantee import OTHER_LABEL as OTHER_LABEL
 from askance.channels.guarantee import Guarantee as Guarantee

@@ -11,6 +11,7 @@ from askance.printing import html_notes
 
 HOWEVER_FAR_APART = ", however far apart"
 AS_IT_CAME = "nothing is known to hide it"
+HOWEVER_OFTEN = "however often it is reported on"  # of a permanent response, which is kept
 ONE_TOKEN = "differ in one token"  # of sequences, whose every token is hidden by itself
 OTHER_LABEL = "data sets that differ in one label"  # of totals, whose noise is drawn by who holds the labels
 
@@ -122,7 +123,11 @@ class Guarantee:
             again = "Every further release about the same people adds its own level to this one."
         else:
             secret = "only the respondent knows how chance fell (the coin, the card, the harmless answer)"
-            again = f"Asking the same person m times multiplies epsilon ({self.epsilon:.3g}) by m."
+            again = (
+                "More reports on what was kept add nothing to it."
+                if HOWEVER_OFTEN in self.protects
+                else f"Asking the same person m times multiplies epsilon ({self.epsilon:.3g}) by m."
+            )
         return (
             f"{what} can change the odds between two truths by a factor of at most {odds}. "
             f"Somebody who thought both equally likely can become at most {100 * certainty:.1f}% sure of the truth, "

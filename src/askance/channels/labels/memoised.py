@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from askance.arrays import Codes, Floats
 from askance.channels.alphabet import Label, listed
 from askance.channels.base import Spec
-from askance.channels.guarantee import Guarantee
+from askance.channels.guarantee import HOWEVER_OFTEN, Guarantee
 from askance.channels.labels.channel_matrix import refuse_indistinguishable
 from askance.channels.labels.finite import FiniteLaw
 from askance.channels.labels.randomized_response import RandomizedResponse
@@ -164,7 +164,7 @@ class Memoised(FiniteLaw):
     @property
     def lasting_guarantee(self) -> Guarantee:
         """What all waves together give away at most, however many there are: the level of the permanent response."""
-        protects = "one answer, however often it is reported on"
+        protects = f"one answer, {HOWEVER_OFTEN}"
         return replace(self.permanent.guarantee, protects=protects, proof=self.proof)
 
     def guarantee_of_waves(self, waves: int) -> Guarantee:
