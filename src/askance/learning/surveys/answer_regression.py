@@ -408,5 +408,6 @@ class AnswerRegression(SurveyEstimator, LikelihoodResults, PredictedIntervals):
     def figures(self) -> tuple[ReportFigure, ...]:
         """Return the figure of the coefficients with their intervals."""
         unit = {"logit": "change in log-odds", "probit": "change in probits", "cloglog": "change in log-hazard"}
+        summary = self.summary()
         cuts = self.parameter_names_[len(self.feature_names_) :][: len(self.classes_) - 1]
-        return (intervals_figure(self.summary(), unit[self.link_], cuts if len(self.classes_) > 2 else ()),)
+        return (intervals_figure(summary, unit[self.link_], cuts if len(self.classes_) > 2 else ()),)

@@ -352,8 +352,9 @@ class HiddenPredictor(SurveyEstimator, LikelihoodResults, WaldResults):
 
     def figures(self) -> tuple[ReportFigure, ...]:
         """Return the figure of the coefficients with their intervals."""
+        summary = self.summary()
         cuts = [name for name in self.parameter_names_ if self.family_ == "ordered" and " | " in name]
-        return (intervals_figure(self.summary(), _UNITS[self.family_], cuts),)
+        return (intervals_figure(summary, _UNITS[self.family_], cuts),)
 
 
 def _refuse_nearly_constant(answer: HiddenAnswer, weights: Floats | None, sample: SurveySample | None) -> None:
