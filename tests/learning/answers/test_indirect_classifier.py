@@ -63,8 +63,10 @@ def told(channel, reports, method):
     S = np.asarray(channel.matrix)
     if method == "marginal":
         return S[codes]
-    q = np.bincount(codes, minlength=len(labels)) / len(codes)
-    W = np.diag(1 / q)
+    seen, p = np.bincount(codes, minlength=len(labels)), np.full(S.shape[1], 1 / S.shape[1])
+    for _ in range(5000):  # expectation-maximisation: the proportions that fit the reports best
+        p *= S.T @ (seen / (S @ p)) / len(codes)
+    W = np.diag(1 / (S @ (len(codes) * p + 0.5)))
     return (np.linalg.inv(S.T @ W @ S) @ S.T @ W).T[codes]
 
 
@@ -709,3 +711,16 @@ def test_certainties_among_some_thousand_records_lead_not_all_of_them_astray(see
     )
     assert model.penalty_ == "none"
     assert model.parameters_.reshape(3, 3)[:, 1] == pytest.approx([0.2, 0.4, 0.6], abs=0.15)
+
+
+def test_moments_of_many_kinds_of_reports_follow_no_luck():
+    # Three reports of each of 200 people are 27 kinds: an intercept of .41 was -.22 in the mean, with an error of .04.
+    # 60 sets: a mean beyond 4 of its errors has probability 1e-4.
+    rng, channel = np.random.default_rng(21), ask.Repeated(ask.RandomizedResponse(["a", "b", "c"], epsilon=1.5), 3)
+    found = []
+    for _ in range(60):
+        truth = rng.choice(["a", "b", "c"], 200, p=[0.2, 0.3, 0.5])
+        model = ask.IndirectClassifier(channel, method="moments")
+        found.append(model.fit(rng.normal(size=(200, 1)), channel.simulate(truth, rng)).parameters_[[0, 2]])
+    away = np.mean(found, axis=0) - np.log([1.5, 2.5])
+    assert (np.abs(away) < 4 * np.std(found, axis=0) / np.sqrt(60) + 0.05).all()  # logits are curved: +.03 at 200

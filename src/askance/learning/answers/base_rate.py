@@ -7,6 +7,7 @@ import numpy as np
 from askance.arrays import Floats
 from askance.errors import Unidentifiable
 from askance.learning.answers.report_law import ReportLaw
+from askance.learning.face.report_weights import least_variance_weights
 from askance.solvers.simplex import mixture_proportions, project_to_simplex
 from askance.statistics.frequencies import ReportCounts
 
@@ -42,7 +43,7 @@ class BaseRate:
         size = total**2 / float(counts.squared_weight.sum()) if robust else total
         fitted = mixture_proportions(channel.matrix, counts.weight)
         try:
-            unbiasing = channel.unbiasing_matrix(counts.law)
+            unbiasing = least_variance_weights(channel, counts)
         except Unidentifiable:
             # No single report determines the truth, so there is no noise that could be told from it.
             return cls(fitted, np.full(len(fitted), 1 / np.sqrt(size)), np.zeros(len(fitted)))

@@ -19,6 +19,7 @@ from askance.engines.sources import RecordSource, concatenate, thinned
 from askance.errors import Unidentifiable
 from askance.learning.answers.report_law import ReportLaw
 from askance.learning.face.feature_compliance import Design, FeatureEvidence, feature_evidence, records_wanted
+from askance.learning.face.report_weights import least_variance_weights
 from askance.reports.summary import Summary
 from askance.statistics.frequencies import ReportCounts
 
@@ -122,7 +123,7 @@ def evidence_of_features(channel: ReportLaw, source: RecordSource, columns: int,
 def _unbiased(channel: ReportLaw, counts: ReportCounts) -> list[str]:
     """The estimate that no border holds back, of the class for which it is the least possible."""
     try:
-        shares = channel.unbiasing_matrix(counts.law) @ (counts.weight / counts.weight.sum())
+        shares = least_variance_weights(channel, counts) @ (counts.weight / counts.weight.sum())
     except Unidentifiable:
         return []
     lowest = int(np.argmin(shares))

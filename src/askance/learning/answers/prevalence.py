@@ -44,6 +44,7 @@ from askance.learning.face.estimator import Estimator
 from askance.learning.face.figures import shares_figure
 from askance.learning.face.interval_table import sample_facts, with_intervals
 from askance.learning.face.release_records import NumericColumns, records_of, refuse_other_channel
+from askance.learning.face.report_weights import least_variance_weights
 from askance.learning.face.sample_weights import checked_weights, unequal_weights
 from askance.learning.face.sampling_design import SampleColumns, SampledUnits, sampled_arrays
 from askance.learning.face.scoring import Of, asks_for_truth
@@ -248,7 +249,7 @@ class Prevalence(Estimator):
         counts = engine.reduce(ReportFrequencies(channel.matrix.shape[0]), source)
         if not unbiased:
             return mixture_proportions(channel.matrix, counts.weight)
-        shares: Floats = channel.unbiasing_matrix(counts.law) @ (counts.weight / counts.weight.sum())
+        shares: Floats = least_variance_weights(channel, counts) @ (counts.weight / counts.weight.sum())
         return shares
 
     @property
@@ -261,7 +262,7 @@ class Prevalence(Estimator):
         """The unbiased proportions and what moves them; NaN and None where no single report determines the truth."""
         classes = len(channel.classes)
         try:
-            unbiasing = channel.unbiasing_matrix(counts.law)
+            unbiasing = least_variance_weights(channel, counts)
         except Unidentifiable:
             # Several designs together may tell what each alone does not; only the likelihood can use that.
             if self.method == "moments" or np.linalg.matrix_rank(channel.matrix) < classes:

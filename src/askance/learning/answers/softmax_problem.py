@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from askance.learning.answers.report_law import ReportLaw
 from askance.learning.answers.truth_features import TruthFeatures
 from askance.learning.face.cluster_covariance import ClusterSpread, stratum_meat
 from askance.learning.face.linear_parameters import parameter_names
+from askance.learning.face.report_weights import least_variance_weights
 from askance.learning.face.sampling_design import SampledUnits
 from askance.solvers.newton import Local
 from askance.solvers.softmax import symmetric
@@ -150,12 +152,15 @@ class SoftmaxTask:
         return np.zeros((self.free, self.width))
 
     def table(self, method: Method) -> Floats:
+        return np.ascontiguousarray(self.problem.channel.matrix) if method == "marginal" else self._unbiased_truths
+
+    @cached_property
+    def _unbiased_truths(self) -> Floats:
+        """What each report says of the truth, or of its features, without bias."""
         channel, truths = self.problem.channel, self.problem.truths
-        if method == "marginal":
-            return np.ascontiguousarray(channel.matrix)
         if truths is not None:
-            return truths.states_with(channel.unbiasing_matrix(self.reports.law, truths.table.T).T)
-        return np.ascontiguousarray(channel.unbiasing_matrix(self.reports.law).T)
+            return truths.states_with(least_variance_weights(channel, self.reports, truths.table.T).T)
+        return np.ascontiguousarray(least_variance_weights(channel, self.reports).T)
 
     def softmax(self, theta: Floats) -> Floats:
         """The softmax model's parameters, K-1 x p, of those that are fitted; of several at once, too."""
@@ -284,7 +289,7 @@ class SoftmaxTask:
         """The variance of an unbiased label, at least that of a guessed one."""
         law, truths = self.reports.law, self.problem.truths
         try:
-            weights = self.problem.channel.unbiasing_matrix(law)[1:] if truths is None else self.table("moments").T
+            weights = self.table("moments").T[1:] if truths is None else self.table("moments").T
         except Unidentifiable:
             return 1.0
         return float(max((weights**2 @ law - (weights @ law) ** 2).max(), 1 / self.classes**2))

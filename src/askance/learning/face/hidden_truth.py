@@ -20,6 +20,7 @@ from askance.channels.base import refuse_class
 from askance.errors import InvalidInput, NotAvailable
 from askance.frames import column_names, library_of, some_columns
 from askance.learning.face.classes import class_array
+from askance.learning.face.report_weights import least_variance_weights
 from askance.learning.face.sample_weights import checked_weights
 from askance.reports.summary import checked_confidence
 from askance.statistics.frequencies import ReportCounts, counted
@@ -187,7 +188,7 @@ class HiddenTruth:
         if not len(codes):
             raise InvalidInput("no reports that tell anything about the truth", "at least one")
         counts = ReportCounts(len(codes), *counted(codes, weights, len(channel.matrix)))
-        unbiasing = channel.unbiasing_matrix(counts.law)
+        unbiasing = least_variance_weights(channel, counts)
         designs = getattr(channel, "designs", {"": channel}).values()
         ends = np.cumsum([len(design.matrix) for design in designs])
         block = np.searchsorted(ends, codes, side="right")

@@ -56,7 +56,7 @@ def accuracy_from_reports(
 
     With R S = I for the channel's matrix S, the mean of R[predicted class, report] is the clean accuracy. It may leave
     [0, 1] when reports are few or noisy. It is unbiased where R is the only one: with as many reports as classes. With
-    more, R is that of least variance for the reports that were seen, and the estimate is consistent.
+    more, R is that of least variance at the proportions that fit them best, and the estimate is consistent.
 
     Parameters
     ----------
