@@ -10,7 +10,7 @@ from askance.learning.models.chain_sums import ChainGradients, ChainScores, Chai
 from askance.learning.models.token_features import TokenTable
 from askance.learning.numbers.moment_readers import HiddenOutcome, HiddenRows
 from askance.learning.numbers.report_checks import ReportCells
-from askance.learning.numbers.second_moments import FoldMoments, ScoreProducts, SecondMoments, SquaredForm
+from askance.learning.numbers.second_moments import FoldMoments, FormProducts, ScoreProducts, SecondMoments
 from askance.learning.records.collapsed_likelihood import CollapsedLikelihood
 from askance.learning.records.posterior import FeaturePosterior
 from askance.learning.records.record_sums import (
@@ -225,7 +225,7 @@ EXAMPLES = {
     ),
     "moments of rows": (SecondMoments(HiddenRows(ROW)), some_numbers(ROW)),
     "cells of reports": (ReportCells(ROW), some_numbers(ROW)),
-    "squares of a form": (SquaredForm(HiddenRows(ROW), np.arange(10.0)), some_numbers(ROW)),
+    "products of forms": (FormProducts(HiddenRows(ROW), np.arange(20.0).reshape(2, 10)), some_numbers(ROW)),
     "moments of folds": (FoldMoments(HiddenRows(ROW), 3), in_three_folds(ROW)),
     "score products and forms of folds": (
         ScoreProducts(HiddenRows(ROW), np.arange(4.0), np.arange(30.0).reshape(3, 10)),

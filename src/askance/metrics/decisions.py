@@ -113,7 +113,7 @@ def balanced_accuracy(
     recalls = np.array([_recall(truth, chosen, code).value for code in codes])
     # A truth counts for the recall of its own class only.
     costs = (_is(chosen, truth) - recalls) / sizes / len(codes)
-    return Estimate(float(recalls.mean()), truth.std_error(costs), truth.n, "consistent")
+    return truth.estimate(float(recalls.mean()), costs, "consistent")
 
 
 @dataclass(frozen=True)

@@ -136,7 +136,7 @@ def calibration(
         if size == 0:  # rows that weigh nothing
             continue
         share = truth.total(there * of_class) / size
-        error = truth.std_error(there * (of_class - share) / size)
+        error = truth.std_error(there * (of_class - share) / size, among=there[:, 0])
         found.append((float(truth.shares @ (chance * there[:, 0])) / size, share, error, int(there.sum())))
     predicted, observed, errors, rows = zip(*found, strict=True)
     return Calibration(np.array(predicted), np.array(observed), np.array(errors), np.array(rows))

@@ -79,7 +79,7 @@ def roc_auc(
         return truth.ratio_of(*pairs[0])
     value = float(np.mean([right / all_pairs for right, all_pairs, _, _ in pairs]))
     costs = np.mean([(one - right / all_pairs * other) / all_pairs for right, all_pairs, one, other in pairs], axis=0)
-    return Estimate(value, truth.std_error(costs), truth.n, "consistent")
+    return truth.estimate(value, costs, "consistent")
 
 
 def roc_curve(

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from askance.arrays import Codes, Floats
 from askance.channels.alphabet import listed
@@ -20,16 +19,17 @@ from askance.channels.base import refuse_class
 from askance.errors import InvalidInput, NotAvailable
 from askance.frames import column_names, library_of, some_columns
 from askance.learning.face.classes import class_array
+from askance.learning.face.delta_law import reach
 from askance.learning.face.report_weights import least_variance_weights
 from askance.learning.face.sample_weights import checked_weights
-from askance.reports.summary import checked_confidence
+from askance.learning.face.weighted_spread import WeightedSpread
 from askance.statistics.frequencies import ReportCounts, counted
 
 # A share is divided by only if it is seen to be there: its two-sided 95% interval leaves out zero. A ratio to a share
 # that may be zero has no variance worth printing. What is shown is therefore chosen by what is divided by, of which
 # Fieller's intervals know: of 2,400 sets (400 to 5,000 rows, shares of 2 to 18%, epsilon .7 to 2; seed 78) 73% were
 # shown; of these, normal intervals of recall and of the area covered .90 and .91, Fieller's .96 and .95.
-_SEEN = 1.96
+_SEEN = 0.95
 
 
 class RatioSpread(NamedTuple):
@@ -73,6 +73,8 @@ class Estimate:
         comes from a channel with more reports than classes, whose weights are learned from the same reports.
     spread : optional
         What a ratio is made of: its interval is then Fieller's, which need not have the value in its middle.
+    degrees : float
+        Degrees of freedom of the standard error: how many rows it was seen from, less if few of them weigh much.
 
     Examples
     --------
@@ -91,6 +93,7 @@ class Estimate:
     n: int
     kind: str
     spread: RatioSpread | None = field(default=None, repr=False, compare=False)
+    degrees: float = field(default=math.inf, repr=False, compare=False)
 
     def __float__(self) -> float:
         return self.value
@@ -99,8 +102,8 @@ class Estimate:
         return f"{self.value:.3f} (standard error {self.std_error:.3f})"
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the ends of the interval: the normal one, or of a ratio Fieller's."""
-        quantile = float(ndtri((1 + checked_confidence(level)) / 2))
+        """Return the ends of the interval: Student's, or of a ratio Fieller's."""
+        quantile = reach(level, self.degrees)
         if self.spread is not None and math.isfinite(self.std_error):
             return self.spread.interval(quantile)
         return self.value - quantile * self.std_error, self.value + quantile * self.std_error
@@ -258,7 +261,11 @@ class HiddenTruth:
     def mean(self, costs: Floats) -> Estimate:
         """Return the estimate of the weighted mean of costs at the truth, with its error."""
         value = self.total(costs)
-        return Estimate(value, self.std_error(costs - value), self.n, self.kind)
+        return self.estimate(value, costs - value, self.kind)
+
+    def estimate(self, value: float, costs: Floats, kind: str, spread: RatioSpread | None = None) -> Estimate:
+        """Return a number whose error is that of the mean of some costs, which is zero."""
+        return Estimate(value, self.std_error(costs), self.n, kind, spread, self._spread.degrees)
 
     def ratio(self, above: Floats, below: Floats, whom: str) -> Estimate:
         """Return the mean of ``above`` over the mean of ``below``, with the error of both.
@@ -275,13 +282,12 @@ class HiddenTruth:
             for costs in (above_costs, below_costs, above_costs + below_costs)
         )
         spread = RatioSpread(above, below, one, other, (both - one - other) / 2)
-        error = self.std_error((above_costs - value * below_costs) / below)
-        return Estimate(value, error, self.n, "consistent", spread)
+        return self.estimate(value, (above_costs - value * below_costs) / below, "consistent", spread)
 
     def seen(self, costs: Floats, whom: str) -> float:
         """Return the mean of costs that will be divided by, or refuse if it may be zero."""
         size = self.mean(costs)
-        if not size.value > _SEEN * size.std_error:  # also where the error is not known
+        if not size.interval(_SEEN)[0] > 0:  # also where the error is not known
             raise NotAvailable(
                 f"a share of {whom}: reports do not show that there are any (estimated {size.value:.3g} of all rows, "
                 f"standard error {size.std_error:.2g})",
@@ -289,16 +295,21 @@ class HiddenTruth:
             )
         return size.value
 
-    def std_error(self, costs: Floats) -> float:
-        """Return the standard error of a mean of costs that is zero.
+    @cached_property
+    def _spread(self) -> WeightedSpread:
+        return WeightedSpread.of(self.shares)
+
+    def std_error(self, costs: Floats, among: NDArray[np.bool_] | None = None) -> float:
+        """Return the standard error of a mean of costs that is zero, of all rows or ``among`` some.
 
         It is seen from how rows differ, and is never less than what the channel adds whatever the truth is: where all
-        reports happen to be of one kind, rows do not differ at all.
+        reports happen to be of one kind, rows do not differ at all. NaN where one row alone tells.
         """
-        if self.n < 2:
-            return float("nan")
         differences = (self.indicators * costs).sum(axis=1)
-        seen = self.n / (self.n - 1) * np.sum((self.shares * differences) ** 2)
+        spread = self._spread if among is None else WeightedSpread.of(self.shares[among] / self.shares[among].sum())
+        if math.isnan(spread.inflation):
+            return math.nan
+        seen = spread.inflation * np.sum((self.shares * differences) ** 2)
         added = 0.0
         for law in self.laws:
             mine = costs[law.rows]

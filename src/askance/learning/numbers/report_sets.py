@@ -13,9 +13,9 @@ from askance.channels.rows.private_row import PrivateRow
 from askance.engines.base import Engine
 from askance.engines.sources import RecordSource
 from askance.errors import InvalidInput, Unidentifiable
-from askance.learning.face.hidden_truth import Estimate
+from askance.learning.face.hidden_truth import Estimate, RatioSpread
 from askance.learning.numbers.moment_readers import HiddenRows, MomentReader, as_weights, symmetric_matrix
-from askance.learning.numbers.second_moments import SecondMoments, SquaredForm
+from askance.learning.numbers.second_moments import FormProducts, SecondMoments
 
 _NOT_HIDDEN = Guarantee(
     math.inf, protects="one outcome, which was not hidden", neighbours="any two outcomes of one person"
@@ -87,10 +87,17 @@ class ReportSet:
         ratio = missed @ second @ missed / variance
         about = outcome.copy()
         about[0] = -mean
-        form = np.outer(missed, missed) - ratio * np.outer(about, about)  # its mean is zero, and its spread the error
-        squared = engine.reduce(SquaredForm(self.reader, as_weights(form)), self.source)
-        error = math.sqrt(squared) / sums.weight / float(variance)
-        return Estimate(float(1 - ratio), error, sums.rows, "consistent")
+        # Two forms whose means are zero, and how they spread: of the ratio, and of the variance that it is a share of.
+        around = np.outer(about, about)
+        of_ratio, of_variance = np.outer(missed, missed) - ratio * around, around.copy()
+        of_variance[0, 0] -= variance
+        forms = as_weights(np.stack([-of_ratio, of_variance]))
+        products = engine.reduce(FormProducts(self.reader, forms), self.source) / sums.weight**2
+        r_squared, error = float(1 - ratio), math.sqrt(products[0, 0]) / float(variance)
+        mixed = np.array([[1.0, r_squared], [0.0, 1.0]])  # what is explained: the first, and R squared of the second
+        (above, both), (_, below) = mixed @ products @ mixed.T
+        spread = RatioSpread(r_squared * float(variance), float(variance), float(above), float(below), float(both))
+        return Estimate(r_squared, error, sums.rows, "consistent", spread)
 
 
 def worst_guarantee(channels: Sequence[PrivateRow | PrivateNumber | None]) -> Guarantee:

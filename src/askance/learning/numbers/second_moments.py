@@ -125,18 +125,21 @@ class ScoreProducts:
 
 
 @dataclass(frozen=True, eq=False)
-class SquaredForm:
-    """Sum the squares of w form . moments over reports, where the form is one weight for each moment."""
+class FormProducts:
+    """Sum w^2 f f' over reports, where f = forms @ moments: a form is one weight for each moment."""
 
     reader: MomentReader
-    form: Floats
+    forms: Floats  # k x moments
 
-    def empty(self) -> float:
-        return 0.0
+    def empty(self) -> Floats:
+        return np.zeros((len(self.forms), len(self.forms)))
 
-    def observe(self, records: Records) -> float:
-        tallies = self.reader.tallies(records)
-        return float(sum(tally.squared_weight @ (tally.moments @ self.form) ** 2 for tally in tallies))
+    def observe(self, records: Records) -> Floats:
+        products = self.empty()
+        for tally in self.reader.tallies(records):
+            values = tally.moments @ self.forms.T
+            products += (values * tally.squared_weight[:, None]).T @ values
+        return products
 
-    def merge(self, first: float, second: float) -> float:
+    def merge(self, first: Floats, second: Floats) -> Floats:
         return first + second
