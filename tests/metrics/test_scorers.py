@@ -6,12 +6,16 @@ import warnings
 import numpy as np
 import pytest
 import sklearn
+from sklearn.calibration import CalibratedClassifierCV, CalibrationDisplay
+from sklearn.ensemble import BaggingClassifier, StackingClassifier, VotingClassifier
 from sklearn.exceptions import UnsetMetadataPassedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import make_scorer, roc_auc_score
-from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, cross_validate
+from sklearn.metrics import ConfusionMatrixDisplay, RocCurveDisplay, make_scorer, recall_score, roc_auc_score
+from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, KFold, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
 import askance as ask
 
@@ -105,6 +109,66 @@ def test_a_scorer_that_was_made_by_hand_warns_too_and_clean_labels_do_not(study)
         warnings.simplefilter("error")
         cross_val_score(ask.IndirectClassifier(), X, truth, scoring="roc_auc", cv=2)
         model.predict_proba(X)
+
+
+def test_classes_are_those_that_a_model_says(study):
+    X, truth, reports = study
+    unsure = FixedThresholdClassifier(ask.IndirectClassifier(CHANNEL), threshold=0.9, pos_label="yes").fit(X, reports)
+    found = ask.scorer("recall", CHANNEL).estimate(unsure, X, reports)
+    assert found == ask.metrics.recall(reports, unsure.predict(X), CHANNEL)
+    assert abs(found.value - recall_score(truth, unsure.predict(X), pos_label="yes")) < 4 * found.std_error
+    machine = LinearSVC().fit(X, reports)  # without probabilities
+    assert ask.scorer("accuracy", CHANNEL)(machine, X, reports) > 0.6
+    with pytest.raises(ask.InvalidInput, match="without predict_proba"):
+        ask.scorer("roc_auc", CHANNEL)(machine, X, reports)
+
+
+def test_metrics_of_one_class_are_refused_for_more_than_two():
+    channel = ask.RandomizedResponse([0, 1, 2], epsilon=2.0)
+    rng = np.random.default_rng(4)
+    X, reports = rng.normal(size=(600, 1)), channel.simulate(rng.integers(0, 3, 600), rng)
+    model = ask.IndirectClassifier(channel).fit(X, reports)
+    with pytest.raises(ask.InvalidInput, match=r"scorer 'recall' for the classes \[0, 1, 2\].*balanced_accuracy"):
+        ask.scorer("recall")(model, X, reports)
+
+
+NUMBERED = ask.RandomizedResponse([0, 1], epsilon=1.0)  # ensembles number classes before they fit
+COMPARED = {
+    "calibration": (
+        "probabilities will be those of reports",
+        lambda m, X, y: CalibratedClassifierCV(m, cv=2).fit(X, y),
+    ),
+    "calibration without folds": (
+        "probabilities will be those of reports",
+        lambda m, X, y: CalibratedClassifierCV(FrozenEstimator(m.fit(X, y))).fit(X, y),
+    ),
+    "stack": ("probabilities will be those of reports", lambda m, X, y: StackingClassifier([("m", m)], cv=2).fit(X, y)),
+    "bag": ("ensemble of scikit-learn", lambda m, X, y: BaggingClassifier(m, 2).fit(X, y).score(X, y)),
+    "vote": ("ensemble of scikit-learn", lambda m, X, y: VotingClassifier([("m", m)]).fit(X, y).score(X, y)),
+    "curve": ("draw askance.metrics", lambda m, X, y: RocCurveDisplay.from_estimator(m.fit(X, y), X, y)),
+    "matrix": ("draw askance.metrics", lambda m, X, y: ConfusionMatrixDisplay.from_estimator(m.fit(X, y), X, y)),
+    "groups": ("draw askance.metrics", lambda m, X, y: CalibrationDisplay.from_estimator(m.fit(X, y), X, y)),
+}
+
+
+@pytest.mark.parametrize("who", COMPARED)
+def test_whoever_compares_predictions_with_reports_is_noticed(study, who):
+    X, _, reports = study
+    says, compare = COMPARED[who]
+    pipe = make_pipeline(StandardScaler(), ask.IndirectClassifier(NUMBERED))
+    with pytest.warns(ask.AskanceWarning, match=says):
+        compare(pipe, X[:1000], (reports[:1000] == "yes").astype(int))
+
+
+def test_ensembles_predict_and_search_without_a_word(study):
+    X, _, reports = study
+    model, numbers = ask.IndirectClassifier(NUMBERED), (reports == "yes").astype(int)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bag = BaggingClassifier(model, 2).fit(X, numbers)
+        bag.predict_proba(X)
+        assert ask.scorer("accuracy", NUMBERED)(bag, X, numbers) > 0.7
+        assert GridSearchCV(model, {"ridge": [0.0]}, cv=2).fit(X[:4000], numbers[:4000]).score(X[4000:], numbers[4000:])
 
 
 def test_hidden_records_are_scored_from_their_reports():

@@ -20,22 +20,23 @@ from askance.metrics.ranking import roc_auc
 
 @dataclass(frozen=True)
 class _Metric:
-    """A metric as a scorer needs it: of classes or of probabilities, and whether more is better."""
+    """A metric as a scorer needs it: of classes or of probabilities, of one class, and whether more is better."""
 
     estimate: Callable[..., Estimate]
     of_classes: bool
     sign: int = 1
+    of_one: bool = False
 
 
 # Under the names that scikit-learn gives them.
 SCORERS: Mapping[str, _Metric] = {
     "accuracy": _Metric(accuracy, True),
     "balanced_accuracy": _Metric(balanced_accuracy, True),
-    "f1": _Metric(f1, True),
+    "f1": _Metric(f1, True, of_one=True),
     "neg_brier_score": _Metric(brier, False, -1),
     "neg_log_loss": _Metric(log_loss, False, -1),
-    "precision": _Metric(precision, True),
-    "recall": _Metric(recall, True),
+    "precision": _Metric(precision, True, of_one=True),
+    "recall": _Metric(recall, True, of_one=True),
     "roc_auc": _Metric(roc_auc, False),
 }
 
@@ -71,10 +72,15 @@ class ReportScorer:
         metric = SCORERS[self.name]
         model, X = _last_step(model, X)
         channel = self._channel_of(model)
-        table = _probabilities(model, X, channel)
+        if metric.of_one and len(channel.classes) > 2:
+            raise InvalidInput(
+                f"the scorer {self.name!r} for the classes {list(channel.classes)!r}",
+                "one that is about all classes, such as balanced_accuracy",
+                f"askance.metrics.{self.name}(..., of=...) is about one of them.",
+            )
+        values = _classes(model, X, channel) if metric.of_classes else _probabilities(model, X, channel)
         if self.of == "truth":
             channel, design = Identity(tuple(channel.classes)), None
-        values = class_array(channel.classes)[table.argmax(axis=1)] if metric.of_classes else table
         return metric.estimate(y, values, channel, design=design, sample_weight=sample_weight)
 
     def _channel_of(self, model: Any) -> Any:
@@ -138,10 +144,17 @@ def _last_step(model: Any, X: Any) -> tuple[Any, Any]:
             return model, X
 
 
+def _classes(model: Any, X: Any, channel: Any) -> Any:
+    """What the model says itself, which need not be what is likeliest: a threshold may have been chosen."""
+    if not is_classifier(model) or hasattr(model, "scored_probabilities"):  # of reports of features, say
+        return class_array(channel.classes)[_probabilities(model, X, channel).argmax(axis=1)]
+    return model.predict(X)
+
+
 def _probabilities(model: Any, X: Any, channel: Any) -> Floats:
     """Probabilities of the channel's classes, in its order."""
     if not is_classifier(model):
-        raise InvalidInput(f"a scorer of {type(model).__name__}", "a classifier with predict_proba")
+        raise InvalidInput(f"a scorer of {type(model).__name__}", "a classifier")
     scored = getattr(model, "scored_probabilities", None) or getattr(model, "predict_proba", None)
     if scored is None:
         raise InvalidInput(f"{type(model).__name__} without predict_proba", "a classifier that has probabilities")
