@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from askance.errors import InvalidInput
+
 
 def new_axes(size: tuple[float, float], ax: Any = None, dpi: float | None = None) -> Any:
     """Return the axes that were given, or those of a new figure that pyplot knows.
@@ -23,6 +25,8 @@ def new_axes(size: tuple[float, float], ax: Any = None, dpi: float | None = None
     [4.0, 3.0]
     """
     if ax is not None:
+        if not hasattr(ax, "set_xlabel"):
+            raise InvalidInput(f"a {type(ax).__name__} as ax", "matplotlib axes, such as plt.subplots()[1], or none")
         return ax
     import matplotlib.pyplot as plt
 

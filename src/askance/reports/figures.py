@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from askance.arrays import Floats
-from askance.reports.colours import BLUE, GREY, INK, VERMILION
+from askance.reports.colours import BLUE, GREY, VERMILION
 from askance.reports.summary import Summary
-from askance.reports.svg import inline_svg, wrapped_label
+from askance.reports.svg import inline_svg, wrapped_labels
 
 _MOST_ROWS = 40  # of a figure: at half an inch each it fills two pages; the table beside it has all of them
 _BEYOND = 0.15  # of the range of all finite ends: enough to be seen as farther out
@@ -46,8 +46,12 @@ def draw_shares(axes: Any, estimates: Summary, naive: Summary | None = None) -> 
 
 def coefficient_rows(estimates: Summary) -> list[int]:
     """Return the rows of a figure: those that are no intercept, if there are any, and not too many."""
+    return _slopes(estimates)[:_MOST_ROWS]
+
+
+def _slopes(estimates: Summary) -> list[int]:
     slopes = [i for i, name in enumerate(estimates.names) if name.split(": ")[-1] != "Intercept"]
-    return (slopes or list(range(len(estimates.names))))[:_MOST_ROWS]
+    return slopes or list(range(len(estimates.names)))
 
 
 def interval_height(rows: int) -> float:
@@ -82,7 +86,11 @@ def draw_intervals(
     zero : bool
         Draw a line at zero.
     """
+    from matplotlib import rcParams
+
     rows = coefficient_rows(estimates) if rows is None else rows
+    if len(rows) == _MOST_ROWS < (everything := len(_slopes(estimates))):
+        unit = f"{unit} (the first {_MOST_ROWS} of {everything})"
     heights = np.arange(float(len(rows)))[::-1]
     shift = 0.0 if naive is None else 0.13
     _intervals(axes, scale * estimates.values[rows], heights + shift, BLUE, "o", filled=True)
@@ -90,12 +98,13 @@ def draw_intervals(
         _intervals(axes, scale * naive.values[rows], heights - shift, VERMILION, "D", filled=False)
     if zero:
         axes.axvline(0, color=GREY, linewidth=0.8, zorder=0)
-    axes.set_yticks(heights, [wrapped_label(estimates.names[row]) for row in rows])
+    # A column may be called $x$: none of these is a formula.
+    axes.set_yticks(heights, wrapped_labels([estimates.names[row] for row in rows]), parse_math=False)
     axes.set_ylim(-0.6, len(rows) - 0.4)
-    axes.set_xlabel(wrapped_label(unit, _UNIT_WIDTH), color=GREY)
+    axes.set_xlabel(wrapped_label(unit, _UNIT_WIDTH), color=GREY, parse_math=False)
     axes.locator_params(axis="x", nbins=_MOST_TICKS)
     axes.tick_params(axis="x", length=3)
-    axes.tick_params(axis="y", labelcolor=INK, length=0)
+    axes.tick_params(axis="y", labelcolor=rcParams["text.color"], length=0)  # of a page, or of a style, dark or light
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.grid(axis="x", color=GREY, alpha=0.18, linewidth=0.8)
 

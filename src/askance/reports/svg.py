@@ -9,7 +9,7 @@ import io
 import re
 import textwrap
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from askance.reports.colours import BLUE, GREY, INK, MIST, VERMILION
@@ -86,13 +86,49 @@ def wrapped_label(text: str, width: int = _LABEL_WIDTH) -> str:
     >>> wrapped_label("C(school)[a long name of a school in the north]").splitlines()
     ['C(school)[a long name of', 'a school in the north]']
     """
-    lines = textwrap.wrap(
-        plain_label(text, len(text)), width, max_lines=_LABEL_LINES, placeholder="…", break_on_hyphens=True
-    )
+    longest = min(len(text), width * _LABEL_LINES)
+    while len(lines := textwrap.wrap(plain_label(text, longest), width)) > _LABEL_LINES:
+        longest -= 1
     return "\n".join(lines)
 
 
+def wrapped_labels(texts: Sequence[str]) -> list[str]:
+    """Return labels of rows that stand together; of those that would read alike what they begin with is left out.
+
+    Examples
+    --------
+    >>> asked = "How often did anybody in your own household cheat in year {} of school (at any time in it)?"
+    >>> print(*wrapped_labels([asked.format(year) for year in (1, 2)]), sep="\\n")
+    …1 of school (at any
+    time in it)?
+    …2 of school (at any
+    time in it)?
+    """
+    labels = [wrapped_label(text) for text in texts]
+    for label in set(labels):
+        alike = [place for place, other in enumerate(labels) if other == label]
+        if len({texts[place] for place in alike}) > 1:
+            # In the order of the alphabet, what the first and the last begin with is what all of them begin with.
+            first, last = min(texts[place] for place in alike), max(texts[place] for place in alike)
+            same = next(end for end in range(len(first) + 1) if first[: end + 1] != last[: end + 1])
+            start = first.rfind(" ", 0, same) + 1
+            for place in alike:
+                labels[place] = wrapped_label(f"…{texts[place][start:]}")
+    return labels
+
+
 def plain_label(text: str, longest: int = 28) -> str:
-    """Return a label without control characters, which XML forbids, and short enough to leave room for the figure."""
+    """Return a label without control characters, which XML forbids, and short enough to leave room for the figure.
+
+    Names of columns and levels often begin alike, and differ at their ends: what is left out is in the middle.
+
+    Examples
+    --------
+    >>> plain_label("How often did you cheat in an exam in year 1?")
+    'How often did you…in year 1?'
+    """
     plain = re.sub(r"[\x00-\x1f\x7f]", " ", text)
-    return plain if len(plain) <= longest else f"{plain[: longest - 1]}…"
+    if len(plain) <= longest:
+        return plain
+    end = (longest - 1) * 2 // 5
+    return f"{plain[: longest - 1 - end].rstrip()}…{plain[len(plain) - end :].lstrip()}"

@@ -76,7 +76,7 @@ def plot_confusion(
             column, row, f"{100 * share:.0f}", ha="center", va="center", fontsize=7,
             color="white" if share > 0.35 else INK,
         )  # fmt: skip
-    drawn.set_xticks(range(len(shown)), shown, rotation=90, fontsize=8)
+    drawn.set_xticks(range(len(shown)), shown, rotation=90, fontsize=8, parse_math=False)
     drawn.set_yticks(
         range(len(shown)), [f"{tag}  {n:,}" for tag, n in zip(shown, table.sum(1), strict=True)], fontsize=8
     )
@@ -168,7 +168,7 @@ def _draw_tag_counts(axes: Any, counts: NDArray[np.int64], names: list[str]) -> 
     heights = np.arange(len(names))[::-1]
     axes.barh(heights, counts[0], color=MIST, height=0.7)
     axes.plot(counts[1], heights, "|", color=VERMILION, ms=11, mew=2)
-    axes.set_yticks(heights, names, fontsize=8)
+    axes.set_yticks(heights, names, fontsize=8, parse_math=False)
     axes.set_xlabel("tokens in counted windows")
     axes.tick_params(axis="y", length=0)
     axes.spines[["top", "right", "left"]].set_visible(False)

@@ -9,6 +9,7 @@ import numpy as np
 from askance.arrays import Floats
 from askance.reports.colours import BLUE, GREY, MIST
 from askance.reports.estimator_report import ReportFigure
+from askance.reports.svg import plain_label
 
 _MOST_WITH_INTERVALS = 90  # cells: of more, an interval in each is too small to read
 _DARK = 0.55  # of a share, from which text on it is white
@@ -47,11 +48,6 @@ def _largest(shares: Floats) -> list[int]:
     return known[:_MOST_DESCRIBED]
 
 
-def _short(name: Any) -> str:
-    text = str(name)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-
-
 def _draw_table(
     axes: Any, rows: Sequence[Any], columns: Sequence[Any], shares: Floats, low: Floats, high: Floats
 ) -> None:
@@ -69,10 +65,10 @@ def _draw_table(
         if with_intervals:
             text += f"\n{100 * low[r, k]:.0f} to {100 * high[r, k]:.0f}"
         axes.text(k, r, text, ha="center", va="center", fontsize=size, color="white" if share > _DARK else "black")
-    names = [_short(name) for name in columns]
+    names = [plain_label(str(name), _LONGEST) for name in columns]
     turned = {"rotation": 30, "ha": "right"} if max(map(len, names)) > _UPRIGHT else {}
     axes.set_xticks(range(len(columns)), names, parse_math=False, **turned)
-    axes.set_yticks(range(len(rows)), [_short(name) for name in rows], parse_math=False)
+    axes.set_yticks(range(len(rows)), [plain_label(str(name), _LONGEST) for name in rows], parse_math=False)
     axes.tick_params(length=0)
     axes.spines[:].set_color(MIST)
     axes.set_xlabel("per cent of the row's people", color=GREY)
