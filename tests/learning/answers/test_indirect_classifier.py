@@ -575,6 +575,8 @@ def test_bad_data_are_refused():
     fit = ask.IndirectClassifier(channel).fit
     with pytest.raises(ask.InvalidInput, match="50 rows of features and 49 reports"):
         fit(X, reports[1:])
+    with pytest.raises(ask.InvalidInput, match=r"a LazyFrame as X.*X\.collect\(\)"):
+        ask.IndirectClassifier(channel).fit(pl.LazyFrame({"a": [1.0, 2.0]}), ["no", "yes"])
     with pytest.raises(ask.InvalidInput, match=r"a dict as X; expected a table.*pandas\.DataFrame"):
         fit({"age": X[:, 0]}, reports)
     with pytest.raises(ask.InvalidInput, match="'maybe'"):

@@ -207,3 +207,6 @@ def test_groups_have_any_names_and_rows_without_one_are_refused():
     for missing in (None, np.nan):
         with pytest.raises(InvalidInput, match=r"100 rows without a group \(first in row 0\)"):
             model.predict_interval(X, by=np.array([missing, "north", "south"] * 100, dtype=object))
+    table = pd.DataFrame({"x0": X[:, 0], "school": "a", "sex": "f"})
+    with pytest.raises(InvalidInput, match=r"2 columns.*by=X\['school'\]\.astype\(str\) \+ ' ' \+ X\['sex'\]"):
+        model.predict_interval(table, by=["school", "sex"])

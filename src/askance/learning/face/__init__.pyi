@@ -25,6 +25,7 @@ from askance.learning.face.formula_grammar import TRANSFORMATIONS as TRANSFORMAT
 from askance.learning.face.formula_grammar import checked_formula as checked_formula
 from askance.learning.face.hidden_truth import Estimate as Estimate
 from askance.learning.face.hidden_truth import HiddenTruth as HiddenTruth
+from askance.learning.face.hidden_truth import RatioSpread as RatioSpread
 from askance.learning.face.hidden_truth import in_words as in_words
 from askance.learning.face.interval_table import FROZEN as FROZEN
 from askance.learning.face.interval_table import few_clusters as few_clusters
@@ -52,6 +53,7 @@ from askance.learning.face.release_records import records_of as records_of
 from askance.learning.face.release_records import refuse_other_channel as refuse_other_channel
 from askance.learning.face.release_regression import RegressionTerms as RegressionTerms
 from askance.learning.face.release_regression import ReleaseRegression as ReleaseRegression
+from askance.learning.face.report_weights import least_variance_weights as least_variance_weights
 from askance.learning.face.requested_ridge import checked_ridge as checked_ridge
 from askance.learning.face.sample_weights import checked_weights as checked_weights
 from askance.learning.face.sample_weights import unequal_weights as unequal_weights

@@ -32,6 +32,10 @@ def _fault(X: Any) -> InvalidInput | None:
     # A sparse matrix can be a dict (of its entries) without being a table: of those scikit-learn says what to do.
     if isinstance(X, dict) and not issparse(X):
         return InvalidInput("a dict as X", "a table of numbers", "Make a table of it first: pandas.DataFrame(X).")
+    if hasattr(X, "collect") and not hasattr(X, "__len__"):  # of polars, Dask and their kin
+        return InvalidInput(
+            f"a {type(X).__name__} as X, whose rows are still to be read", "rows", "X.collect() reads them."
+        )
     names = column_names(X) if library_of(X) else None
     if names is None:
         values = np.asarray(X) if isinstance(X, np.ndarray | list | tuple) or library_of(X) else np.empty(0)

@@ -216,9 +216,12 @@ def checked_groups(X: Any, by: Any, weight: Floats) -> list[tuple[Any, Any]]:
 
 def without_group(X: Any, by: Any, features: Any) -> Any:
     """Return the features without a column that only names groups."""
-    if not isinstance(by, str):
-        return X
     names = column_names(X)
+    if not isinstance(by, str):
+        if isinstance(by, list | tuple) and names and len(by) != len(X) and {*map(str, by)} <= {*map(str, names)}:
+            joined = " + ' ' + ".join(f"X[{name!r}].astype(str)" for name in by)
+            raise InvalidInput(f"by={by!r}: {len(by)} columns", "one column, or a group for each row", f"by={joined}")
+        return X
     if names is None:
         raise InvalidInput(f"by={by!r} and rows without names of columns", "a data frame, or by=an array of groups")
     if by not in names:
