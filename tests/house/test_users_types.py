@@ -23,6 +23,11 @@ ask.StochasticLieDetector(0.8, classes=labels)
 ask.FiniteChannel([[0.8, 0.2], [0.2, 0.8]], labels, reports=labels)
 ask.Identity(labels)
 ask.CandidateSets(labels)
+
+seen = np.unique(["no", "yes", "yes"])
+ask.RandomizedResponse(seen, truth_probability=0.5, base=np.array([0.5, 0.5]))
+ask.Warner(0.8, classes=seen)
+ask.Identity(seen)
 """
 
 

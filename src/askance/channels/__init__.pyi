@@ -1,5 +1,6 @@
 from askance.channels.alphabet import Alphabet as Alphabet
 from askance.channels.alphabet import Label as Label
+from askance.channels.alphabet import Labels as Labels
 from askance.channels.alphabet import as_labels as as_labels
 from askance.channels.alphabet import label_type as label_type
 from askance.channels.alphabet import listed as listed

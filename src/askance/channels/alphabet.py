@@ -19,6 +19,7 @@ from askance.entropy.draws import code_type
 from askance.errors import InvalidInput
 
 Label = str | int | float | bool
+Labels = Sequence[Label] | NDArray[Any]  # as people list them: numpy.unique of a column, too
 _LARGEST_WHOLE = 1 << 53  # beyond it two whole numbers may be the same double
 _FEW = 16  # so many labels are sooner compared one after the other than moved to Arrow
 

@@ -8,7 +8,7 @@ at which of the candidates is the truth.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askance.arrays import Codes, Flags, Floats
-from askance.channels.alphabet import Label, as_labels, listed
+from askance.channels.alphabet import Label, Labels, as_labels, listed
 from askance.channels.channel import refuse_design
 from askance.channels.guarantee import Guarantee
 from askance.channels.labels.channel_matrix import unbiasing_matrix, wanted_features
@@ -66,7 +66,7 @@ class CandidateSets(FiniteLaw):
 
     if TYPE_CHECKING:  # any sequence of labels will do; what is kept is a tuple
 
-        def __init__(self, classes: Sequence[Label], size: int | None = None, inclusion: Any = None) -> None: ...
+        def __init__(self, classes: Labels, size: int | None = None, inclusion: Any = None) -> None: ...
 
     def __post_init__(self) -> None:
         classes = as_labels(self.classes, "classes")

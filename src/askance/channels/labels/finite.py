@@ -5,7 +5,7 @@ reports unbiased, is in ``channel_matrix``. Mechanisms (``randomized_response``,
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from askance.arrays import Codes, Floats
-from askance.channels.alphabet import Alphabet, Label, as_labels, listed
+from askance.channels.alphabet import Alphabet, Label, Labels, as_labels, listed
 from askance.channels.channel import Prepared, Truth, refuse_design
 from askance.channels.guarantee import Guarantee
 from askance.channels.labels.channel_matrix import SAME_LAW, checked_matrix, refuse_indistinguishable, unbiasing_matrix
@@ -341,7 +341,7 @@ class Identity(FiniteLaw):
 
     if TYPE_CHECKING:  # any sequence of labels will do; what is kept is a tuple
 
-        def __init__(self, classes: Sequence[Label] = ("no", "yes")) -> None: ...
+        def __init__(self, classes: Labels = ("no", "yes")) -> None: ...
 
     def __post_init__(self) -> None:
         vars(self).update(classes=as_labels(self.classes, "classes"))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from askance.channels.alphabet import Label, as_labels
+from askance.channels.alphabet import Label, Labels, as_labels
 from askance.channels.given_numbers import MOST_LABELS, as_number, shown
 from askance.channels.guarantee import Guarantee
 from askance.channels.labels.channel_matrix import wanted_features
@@ -73,10 +73,10 @@ class RandomizedResponse(FiniteLaw):
 
         def __init__(
             self,
-            classes: Sequence[Label],
+            classes: Labels,
             epsilon: float | None = None,
             truth_probability: float | None = None,
-            base: Sequence[float] | None = None,
+            base: Sequence[float] | NDArray[Any] | None = None,
         ) -> None: ...
 
     def __post_init__(self) -> None:

@@ -4,11 +4,11 @@ Each design is a pair of probabilities, P(yes | carrier) and P(yes | non-carrier
 for whom the sensitive statement is true. Classes are ("no", "yes") unless given; the second is the carrier's.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from askance.channels.alphabet import Label
+from askance.channels.alphabet import Label, Labels
 from askance.channels.labels.survey_design import NO_YES, MirroredDesign, SurveyDesign
 from askance.channels.labels.unknown import UNKNOWN, Unknown
 from askance.errors import InvalidInput
@@ -30,7 +30,7 @@ class Warner(MirroredDesign):
 
     if TYPE_CHECKING:  # any sequence of labels will do; what is kept is a tuple
 
-        def __init__(self, p: float, classes: Sequence[Label] = NO_YES) -> None: ...
+        def __init__(self, p: float, classes: Labels = NO_YES) -> None: ...
 
     def describe(self) -> str:
         return (
@@ -56,7 +56,7 @@ class Crosswise(MirroredDesign):
 
     if TYPE_CHECKING:  # any sequence of labels will do; what is kept is a tuple
 
-        def __init__(self, p: float, classes: Sequence[Label] = NO_YES) -> None: ...
+        def __init__(self, p: float, classes: Labels = NO_YES) -> None: ...
 
     def describe(self) -> str:
         return (
@@ -85,7 +85,7 @@ class ForcedResponse(SurveyDesign):
 
     if TYPE_CHECKING:  # any sequence of labels will do; what is kept is a tuple
 
-        def __init__(self, p_no: float, p_yes: float, classes: Sequence[Label] = NO_YES) -> None: ...
+        def __init__(self, p_no: float, p_yes: float, classes: Labels = NO_YES) -> None: ...
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -129,7 +129,7 @@ class UnrelatedQuestion(SurveyDesign):
 
     if TYPE_CHECKING:  # any sequence of labels will do; what is kept is a tuple
 
-        def __init__(self, p: float, prevalence: float | Unknown, classes: Sequence[Label] = NO_YES) -> None: ...
+        def __init__(self, p: float, prevalence: float | Unknown, classes: Labels = NO_YES) -> None: ...
 
     def yes_probabilities(self) -> tuple[float, float]:
         harmless = (1 - self.p) * self.prevalence  # type: ignore[operator]
@@ -162,7 +162,7 @@ class Mangat(SurveyDesign):
 
     if TYPE_CHECKING:  # any sequence of labels will do; what is kept is a tuple
 
-        def __init__(self, p: float, classes: Sequence[Label] = NO_YES) -> None: ...
+        def __init__(self, p: float, classes: Labels = NO_YES) -> None: ...
 
     def yes_probabilities(self) -> tuple[float, float]:
         return 1.0, 1 - self.p
@@ -203,9 +203,7 @@ class StochasticLieDetector(SurveyDesign):
 
     if TYPE_CHECKING:  # any sequence of labels will do; what is kept is a tuple
 
-        def __init__(
-            self, p: float, truthful: float | Unknown = UNKNOWN, classes: Sequence[Label] = NO_YES
-        ) -> None: ...
+        def __init__(self, p: float, truthful: float | Unknown = UNKNOWN, classes: Labels = NO_YES) -> None: ...
 
     def yes_probabilities(self) -> tuple[float, float]:
         return self.truthful, 1 - self.p  # type: ignore[return-value]
@@ -238,7 +236,7 @@ class Triangular(SurveyDesign):
 
     if TYPE_CHECKING:  # any sequence of labels will do; what is kept is a tuple
 
-        def __init__(self, p: float, classes: Sequence[Label] = NO_YES) -> None: ...
+        def __init__(self, p: float, classes: Labels = NO_YES) -> None: ...
 
     def yes_probabilities(self) -> tuple[float, float]:
         return 1.0, self.p
@@ -272,7 +270,7 @@ class Kuk(SurveyDesign):
 
     if TYPE_CHECKING:  # any sequence of labels will do; what is kept is a tuple
 
-        def __init__(self, p_carrier: float, p_noncarrier: float, classes: Sequence[Label] = NO_YES) -> None: ...
+        def __init__(self, p_carrier: float, p_noncarrier: float, classes: Labels = NO_YES) -> None: ...
 
     def yes_probabilities(self) -> tuple[float, float]:
         return self.p_carrier, self.p_noncarrier
