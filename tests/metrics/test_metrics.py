@@ -14,7 +14,7 @@ from sklearn import metrics as sk
 
 import askance as ask
 from askance.errors import NotAvailable
-from askance.learning.face.hidden_truth import RatioSpread
+from askance.learning.face.hidden_truth import HiddenTruth, RatioSpread
 from askance.learning.face.weighted_spread import WeightedSpread
 
 CLASSES = ["a", "b", "c"]
@@ -183,6 +183,22 @@ def test_more_than_two_classes():
             metric(truth, chosen(probabilities, CLASSES), ask.Identity(CLASSES))
     recall = ask.metrics.recall(truth, chosen(probabilities, CLASSES), ask.Identity(CLASSES), of="b").value
     assert recall == pytest.approx(sk.recall_score(truth, chosen(probabilities, CLASSES), average=None)[1])
+
+
+@pytest.mark.parametrize("channel", [SKEWED, TWO, WIDE, HIDDEN["designs"]])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_all_cells_in_one_pass_are_those_of_each(channel, weighted):
+    rng = np.random.default_rng(24)
+    classes = list(channel.classes)
+    design = rng.choice(list(channel.designs), 300) if channel.needs_design else None
+    truth, said = rng.choice(classes, 300), rng.integers(0, len(classes), 300)
+    reports = channel.simulate(truth, rng, design) if channel.needs_design else channel.simulate(truth, rng)
+    hidden = HiddenTruth.of(channel, reports, design, rng.exponential(size=300) if weighted else None)
+    values, errors = hidden.cells(said, len(classes))
+    for true, code in itertools.product(range(len(classes)), repeat=2):
+        costs = (np.arange(len(classes)) == true) * (said == code)[:, None] * 1.0
+        one = hidden.mean(costs)
+        assert (values[true, code], errors[true, code]) == pytest.approx((one.value, one.std_error), abs=1e-12)
 
 
 def test_calibration_is_that_of_the_truth():

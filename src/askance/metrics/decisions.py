@@ -108,11 +108,10 @@ def balanced_accuracy(
     0.789 (standard error 0.149)
     """
     truth, chosen = _read(reports, predicted, channel, design, sample_weight)
-    codes = range(len(truth.classes))
-    sizes = np.array([truth.seen(_is(code, truth), f"those who are {truth.named(code)}") for code in codes])
-    recalls = np.array([_recall(truth, chosen, code).value for code in codes])
+    sizes = np.array([truth.seen_class(code) for code in range(len(truth.classes))])
+    recalls = np.diag(truth.cells(chosen, len(sizes))[0]) / sizes
     # A truth counts for the recall of its own class only.
-    costs = (_is(chosen, truth) - recalls) / sizes / len(codes)
+    costs = (_is(chosen, truth) - recalls) / sizes / len(sizes)
     return truth.estimate(float(recalls.mean()), costs, "consistent")
 
 
@@ -162,14 +161,7 @@ def confusion_matrix(
            [0.162, 0.631]])
     """
     truth, chosen = _read(reports, predicted, channel, design, sample_weight)
-    codes = range(len(truth.classes))
-    cells = [[truth.mean(_is(true, truth) * (chosen[:, None] == said)) for said in codes] for true in codes]
-    return ConfusionMatrix(
-        truth.classes,
-        np.array([[cell.value for cell in row] for row in cells]),
-        np.array([[cell.std_error for cell in row] for row in cells]),
-        cells[0][0].kind,
-    )
+    return ConfusionMatrix(truth.classes, *truth.cells(chosen, len(truth.classes)), truth.kind)
 
 
 def _read(

@@ -1,7 +1,7 @@
 """Metrics of scores that rank rows: the ROC curve and the area under it."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -74,12 +74,20 @@ def roc_auc(
         notice_what_no_channel_reports(truth, table.argmax(axis=1), table.max(axis=1))
     else:
         notice_what_no_channel_reports(truth, np.full(truth.n, asked[0]), _column(table, asked[0]))
-    pairs = [_pairs(truth, _column(table, code), code) for code in asked]
     if not every:
-        return truth.ratio_of(*pairs[0])
-    value = float(np.mean([right / all_pairs for right, all_pairs, _, _ in pairs]))
-    costs = np.mean([(one - right / all_pairs * other) / all_pairs for right, all_pairs, one, other in pairs], axis=0)
-    return truth.estimate(value, costs, "consistent")
+        pairs = _Pairs.of(truth, _column(table, asked[0]), asked[0])
+        of_class = np.broadcast_to(np.arange(len(truth.classes)) == pairs.code, truth.indicators.shape)
+        first = np.where(of_class, pairs.worse[:, None], pairs.better[:, None])
+        return truth.ratio_of(pairs.right, pairs.number, first, np.where(of_class, pairs.rest, pairs.share))
+    areas = np.zeros(len(truth.classes))
+    own, costs = np.zeros(truth.indicators.shape), np.zeros((truth.n, 1))
+    for code in asked:
+        pairs = _Pairs.of(truth, _column(table, code), code)
+        areas[code] = area = pairs.right / pairs.number
+        # What any truth but this class counts for, and how much more this class does.
+        costs[:, 0] += (pairs.better - area * pairs.share) / pairs.number
+        own[:, code] = (pairs.worse - pairs.better - area * (pairs.rest - pairs.share)) / pairs.number
+    return truth.estimate(float(areas.mean()), (costs + own) / len(areas), "consistent")
 
 
 def roc_curve(
@@ -131,26 +139,45 @@ def _column(table: Floats, code: int) -> Floats:
     return table[:, min(code, table.shape[1] - 1)]
 
 
-def _pairs(truth: HiddenTruth, scores: Floats, code: int) -> tuple[float, float, Floats, Floats]:
-    """Return the pairs in the right order and all pairs, and what each truth of each row would contribute to them.
+class _Pairs(NamedTuple):
+    """Pairs of somebody of a class and somebody who is not.
 
     U = sum over i != j of w_i w_j a_i b_j [s_i > s_j], over the same without the scores, where a and b are the
     indicators of the class and of its complement. A row is never compared with itself: a_i b_i is no estimate of 0.
+
+    Parameters
+    ----------
+    code : int
+        The class.
+    right, number : float
+        The pairs in the right order, and all of them.
+    worse, better : n
+        What each row contributes to the pairs in the right order if it is of the class, and if it is not.
+    share, rest : float
+        Of the class, and of the others: what a row of the others, and of the class, contributes to all pairs.
     """
-    weights, positive = truth.shares, truth.indicators[:, code]
-    negative = 1 - positive
-    of_class = np.broadcast_to(np.arange(len(truth.classes)) == code, truth.indicators.shape)
-    share = truth.seen(of_class * 1.0, f"those who are {truth.named(code)}")
-    rest = truth.seen(~of_class * 1.0, f"those who are not {truth.named(code)}")
-    distinct, place = np.unique(scores, return_inverse=True)
 
-    def below(mass: Floats) -> Floats:
-        """The mass of rows that score less than each row, and half of those that score the same."""
-        sums = np.bincount(place, mass, minlength=len(distinct))
-        return np.asarray((np.cumsum(sums) - sums / 2)[place])
+    code: int
+    right: float
+    number: float
+    worse: Floats
+    better: Floats
+    share: float
+    rest: float
 
-    worse, better = below(weights * negative), share - below(weights * positive)
-    alone = float(weights**2 @ (positive * negative))
-    pairs = share * rest - alone
-    right = float(weights * positive @ worse) - alone / 2
-    return right, pairs, np.where(of_class, worse[:, None], better[:, None]), np.where(of_class, rest, share)
+    @classmethod
+    def of(cls, truth: HiddenTruth, scores: Floats, code: int) -> "_Pairs":
+        weights, positive = truth.shares, truth.indicators[:, code]
+        negative = 1 - positive
+        share, rest = truth.seen_class(code), truth.seen_class(code, others=True)
+        distinct, place = np.unique(scores, return_inverse=True)
+
+        def below(mass: Floats) -> Floats:
+            """The mass of rows that score less than each row, and half of those that score the same."""
+            sums = np.bincount(place, mass, minlength=len(distinct))
+            return np.asarray((np.cumsum(sums) - sums / 2)[place])
+
+        worse, better = below(weights * negative), share - below(weights * positive)
+        alone = float(weights**2 @ (positive * negative))
+        right = float(weights * positive @ worse) - alone / 2
+        return cls(code, right, share * rest - alone, worse, better, share, rest)

@@ -286,7 +286,41 @@ class HiddenTruth:
 
     def seen(self, costs: Floats, whom: str) -> float:
         """Return the mean of costs that will be divided by, or refuse if it may be zero."""
-        size = self.mean(costs)
+        return self._seen(self.mean(costs), whom)
+
+    def seen_class(self, code: int, *, others: bool = False) -> float:
+        """Return the share of a class, or of all others, that will be divided by; see :meth:`seen`."""
+        values, errors = self._class_shares
+        share = 1 - values[code, 0] if others else values[code, 0]
+        whom = f"those who are {'not ' * others}{self.named(code)}"
+        return self._seen(
+            Estimate(float(share), float(errors[code, 0]), self.n, self.kind, None, self._spread.degrees), whom
+        )
+
+    @cached_property
+    def _class_shares(self) -> tuple[Floats, Floats]:
+        return self.cells(np.zeros(self.n, dtype=np.int64), 1)
+
+    def cells(self, groups: NDArray[np.int64], many: int) -> tuple[Floats, Floats]:
+        """Return the share of all rows that are of each true class and in each group, K x many, and the errors.
+
+        As :meth:`mean` has them, of all cells in one pass.
+        """
+
+        def sums(columns: Floats) -> Floats:
+            return np.stack([np.bincount(groups, column, many) for column in columns.T])
+
+        weighted = self.shares[:, None] * self.indicators
+        values, square = sums(weighted), float(self.shares @ self.shares)
+        # Of x - value, where x is the weighted indicator of a row in the group, and 0 of others.
+        spread = sums(weighted**2) - 2 * values * sums(self.shares[:, None] * weighted) + values**2 * square
+        added = np.zeros_like(values)
+        for law in self.laws:
+            noise = (np.square(law.unbiasing) @ law.matrix - np.eye(len(values))).min(axis=1)
+            added += np.outer(noise, np.bincount(groups[law.rows], self.shares[law.rows] ** 2, many))
+        return values, np.sqrt(np.maximum(self._spread.inflation * np.maximum(spread, 0.0), added))
+
+    def _seen(self, size: Estimate, whom: str) -> float:
         if not size.interval(_SEEN)[0] > 0:  # also where the error is not known
             raise NotAvailable(
                 f"a share of {whom}: reports do not show that there are any (estimated {size.value:.3g} of all rows, "
