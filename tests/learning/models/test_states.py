@@ -229,3 +229,19 @@ def test_features_in_which_no_states_differ_are_refused():
         ask.States(4)
     with pytest.raises(ask.InvalidInput, match="the same for all states"):
         ask.States([[1.0, 2.0], [1.0, 2.0], [1.0, 2.0]])
+
+
+def test_a_score_has_the_error_of_the_classifier():
+    rng, channel = np.random.default_rng(9), ask.RandomizedResponse(["no", "yes"], epsilon=1.5)
+    X = rng.normal(size=(1500, 1))
+    reports = channel.simulate(np.where(rng.random(1500) < 1 / (1 + np.exp(-2 * X[:, 0])), "yes", "no"), rng)
+    model = ask.IndirectModel(ask.States(), channel).fit(X[:1000], reports[:1000])
+    found = model.score_estimate(X[1000:], reports[1000:])
+    same = ask.IndirectClassifier(channel).fit(X[:1000], reports[:1000]).score_estimate(X[1000:], reports[1000:])
+    assert (found.value, found.std_error) == pytest.approx((same.value, same.std_error))
+    assert model.score(X[1000:], reports[1000:]) == found.value
+    tags = ask.PerToken(ask.RandomizedResponse(["A", "B"], epsilon=3.0))
+    sentences, truth = [["x", "y"]] * 80, [["A", "B"]] * 80
+    chain = ask.IndirectModel(ask.Chain(["A", "B"], features="words"), tags).fit(sentences, tags.simulate(truth, rng))
+    with pytest.raises(ask.AskanceError, match="go together in a sentence"):
+        chain.score_estimate(sentences, tags.simulate(truth, rng))

@@ -84,8 +84,8 @@ class Estimate:
     0.840 (standard error 0.020)
     >>> tuple(round(end, 3) for end in found.interval(0.95))
     (0.801, 0.879)
-    >>> float(found)
-    0.84
+    >>> float(found), f"{found:.1%}"
+    (0.84, '84.0%')
     """
 
     value: float
@@ -97,6 +97,9 @@ class Estimate:
 
     def __float__(self) -> float:
         return self.value
+
+    def __format__(self, spec: str) -> str:
+        return format(self.value, spec) if spec else str(self)
 
     def __str__(self) -> str:
         return f"{self.value:.3f} (standard error {self.std_error:.3f})"

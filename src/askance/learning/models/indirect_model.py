@@ -22,6 +22,7 @@ from askance.learning.answers.softmax_fit import fit_softmax
 from askance.learning.answers.softmax_problem import SoftmaxProblem
 from askance.learning.face.checked_features import checked_features
 from askance.learning.face.classes import class_array
+from askance.learning.face.hidden_truth import Estimate
 from askance.learning.face.likelihood_results import NO_MOMENTS, NOT_INDEPENDENT, LikelihoodResults
 from askance.learning.face.predicted_intervals import PredictedIntervals
 from askance.learning.face.release_records import records_of, refuse_other_channel
@@ -346,16 +347,31 @@ class IndirectModel(PredictedIntervals, LikelihoodResults, ReleaseRegression):
 
         For sequences it is the accuracy of tokens. With ``of="truth"``, y are true labels, and it is measured on them.
         """
-        truth = asks_for_truth(of)
+        if not asks_for_truth(of):
+            return self._scored(X, y, design).value
         refuse_other_rows(X=X, y=y, design=design)
+        chosen, chain = self._chosen(X)
+        known = np.asarray(Sequences.of(y, "labels").flat if chain else y, dtype=object)
+        _same_length(len(chosen), len(known))
+        return float(np.mean(self.classes_[chosen].astype(object) == known))
+
+    def score_estimate(self, X: Any, y: Any, design: Any = None) -> Estimate:
+        """Return what :meth:`score` estimates from reports, with its standard error and interval."""
+        check_is_fitted(self, "parameters_")
+        if isinstance(self._family(), Chain):
+            what = "a standard error of the accuracy of tokens, which go together in a sentence"
+            raise NotAvailable(what, "score for its value, of several sets of sentences")
+        return self._scored(X, y, design)
+
+    def _chosen(self, X: Any) -> tuple[Any, bool]:
+        """The places of the likeliest truths, and whether they are of tokens."""
         check_is_fitted(self, "parameters_")
         chain = isinstance(self._family(), Chain)
-        chosen = self._path(X)[0] if chain else self._probabilities(X).argmax(axis=1)
-        if truth:
-            labels = Sequences.of(y, "labels").flat if chain else y
-            known = np.asarray(labels, dtype=object)
-            _same_length(len(chosen), len(known))
-            return float(np.mean(self.classes_[chosen].astype(object) == known))
+        return (self._path(X)[0] if chain else self._probabilities(X).argmax(axis=1)), chain
+
+    def _scored(self, X: Any, y: Any, design: Any) -> Estimate:
+        refuse_other_rows(X=X, y=y, design=design)
+        chosen, chain = self._chosen(X)
         channel = self.channel_.device if chain else self.channel_
         if not is_finite(channel):
             raise refuse_score_of_reports(
@@ -363,7 +379,7 @@ class IndirectModel(PredictedIntervals, LikelihoodResults, ReleaseRegression):
             )
         codes = self.channel_.encode_reports(y, design)
         places = chosen.astype(np.int64)
-        return accuracy_from_reports(places, None, codes.flat if chain else codes, channel).value
+        return accuracy_from_reports(places, None, codes.flat if chain else codes, channel)
 
     def summary(self, level: float = 0.95) -> Summary:
         """Return estimates with standard errors and intervals; of a chain of many features the facts alone."""
