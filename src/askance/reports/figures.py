@@ -9,7 +9,7 @@ import numpy as np
 from askance.arrays import Floats
 from askance.reports.colours import BLUE, GREY, VERMILION
 from askance.reports.summary import Summary
-from askance.reports.svg import inline_svg, wrapped_labels
+from askance.reports.svg import inline_svg, wrapped_label, wrapped_labels
 
 _MOST_ROWS = 40  # of a figure: at half an inch each it fills two pages; the table beside it has all of them
 _BEYOND = 0.15  # of the range of all finite ends: enough to be seen as farther out
