@@ -93,6 +93,17 @@ def refused(run, *words):
     return err
 
 
+def test_a_study_that_nobody_answered_is_not_closed_by_an_export(run, tmp_path, monkeypatch):
+    # Closing is for ever: whoever walks through the commands before the field opens would have to start anew.
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "study.toml").write_text(TOML, encoding="utf-8")
+    assert run("invite", "study.toml", "--count", 1)[0] == 0
+    said = refused(run, "export", "study.toml", "--out", "release.parquet", "--close")
+    assert "no reports" in said
+    assert "was not closed" in said
+    assert run("invite", "study.toml", "--count", 1)[0] == 0
+
+
 def test_mistakes_are_answered_with_what_to_do(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     study = tmp_path / "study.toml"

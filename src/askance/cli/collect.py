@@ -204,6 +204,11 @@ def export(
     check_targets([(out, REPORTS), (beside, dossier_kind(beside))], overwrite=overwrite, inputs=[study])
     responses = opened.open_store()
     try:
+        standing = responses.standing()
+        if close and not (standing.reports or standing.closed):  # a slip would end a study before it began
+            raise InvalidInput(
+                f"{responses} holds no reports", "at least one", "The study was not closed; the dashboard closes any."
+            )
         if close:
             responses.close_study()
         release = export_release(opened.asked, responses, out, overwrite=overwrite)
