@@ -16,6 +16,7 @@ from askance.files.location import StrPath
 from askance.frames import data_columns
 from askance.tables.array_files import ARRAYS, array_chunks, array_names
 from askance.tables.columns import check_present
+from askance.tables.csv_quotes import check_quotes
 from askance.tables.sheet_files import SHEETS, sheet_names, sheet_table, without_row_names
 
 METADATA_KEY = b"askance"  # under which a Parquet file of ours keeps its header
@@ -154,6 +155,7 @@ def _open_file(path: Path) -> DataFile:
         if b"\0" in beginning and not _codec(path):
             raise InvalidInput(f"{path} is neither text nor Parquet", "CSV (in UTF-8), Parquet or arrays (.npz)")
         columns, delimiter = _csv_header(path)
+        check_quotes(lambda: pa.input_stream(str(path), compression=_codec(path)), delimiter, str(path))
         return DataFile(path, columns, False, delimiter=delimiter)
     except (pa.ArrowException, OSError, UnicodeDecodeError, csv.Error) as error:
         raise InvalidInput(
