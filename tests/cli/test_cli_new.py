@@ -25,6 +25,13 @@ def run(capsys, *words):
     return ended.value.code, out, err
 
 
+class Terminal(io.StringIO):
+    """What somebody types."""
+
+    def isatty(self):
+        return True
+
+
 @pytest.fixture
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -71,6 +78,48 @@ class TestNew:
         assert study.channels["cheated"] == ask.RandomizedResponse(["never", "once", "often"], epsilon=0.5)
         assert study.privacy.retention == "two years"
         assert "warner" not in err  # it is between two choices only
+
+    def test_a_slip_is_asked_again_and_nothing_said_before_is_lost(self, here, capsys, monkeypatch):
+        first = [
+            "Exams",
+            "cheated",
+            "Did you?",
+            "yes",
+            "no, yes",
+            "crosswize",
+            "crosswise",
+            "q=1",
+            "p=7",
+            "1/6",
+            "perhaps",
+        ]
+        second = ["yes", "cheated", "tax", "", "a, b, c", "warner", "", "", "n"]
+        lines = [*first, *second, "cheated", "age", "", "", "", ""]
+        monkeypatch.setattr(sys, "stdin", Terminal("\n".join(lines) + "\n"))
+        code, _, err = run(capsys, "new")
+        assert code == 0, err
+        for said in ("Did you mean 'crosswise'", "q for the design", "yes or no", "more than once", "two choices"):
+            assert said in err
+        study = ask.Study.read("study.toml")
+        assert study.channels["cheated"] == ask.Crosswise(1 / 6)
+        assert study.channels["tax"] == ask.RandomizedResponse(["a", "b", "c"], epsilon=1.0)
+        assert [one.name for one in study.covariates] == ["age"]
+
+    def test_whoever_stops_in_the_middle_is_heard_and_nothing_is_written(self, here, capsys, monkeypatch):
+        monkeypatch.setattr(sys, "stdin", Terminal("Exams\n"))  # and then the end of the input, Ctrl-D
+        code, _, err = run(capsys, "new")
+        assert (code, "no answer to 'Column of the question'" in err, [*here.iterdir()]) == (2, True, [])
+
+    def test_questions_and_their_help_never_mix_with_json(self, here, capsys, monkeypatch):
+        lines = ["Exams", "cheated", "", "", "", "", "no", "", "", ""]
+        monkeypatch.setattr(sys, "stdin", io.StringIO("\n".join(lines) + "\n"))
+        code, out, _ = run(capsys, "new", "--json")
+        assert (code, json.loads(out)["study"]) == (0, "study.toml")
+
+    def test_a_design_of_the_options_is_refused_before_anything_is_asked(self, here, capsys, monkeypatch):
+        monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+        code, _, err = run(capsys, "new", "--design", "warnr")
+        assert (code, "Did you mean 'warner'?" in err) == (2, True)
 
     @pytest.mark.parametrize(
         ("options", "said"),

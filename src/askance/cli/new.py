@@ -1,14 +1,17 @@
 """``askance new``: a study file, from a few questions about the study."""
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from askance.cli.options import Json, between_commas
 
 if TYPE_CHECKING:
-    from askance.workflows.new_study import NewQuestion
+    from askance.cli.output import Answer
+    from askance.workflows.new_study import NewQuestion, NewStudy
 
 _RATHER = "Options that are given are not asked for, and --yes takes what is proposed for all others."
 
@@ -54,31 +57,31 @@ def new(
     A file that is there already is never replaced. What is written can be edited; askance audit, dossier and simulate
     read it right away.
     """
-    from askance.cli.output import ask_for, print_json, show
+    from askance.cli.output import print_json, show
     from askance.errors import InvalidInput
     from askance.files.kinds import STUDY
     from askance.files.targets import check_target, write_text
     from askance.printing import shell_command
     from askance.releases.study import Study
-    from askance.workflows.new_study import NewStudy
+    from askance.workflows.new_study import NewQuestion, NewStudy, offered
 
     if path.exists():
         raise InvalidInput(f"{path} exists already", "a new name: a study file is never replaced")
     check_target(path, STUDY, overwrite=False)
-
-    def wanted(given: str | None, words: str, proposed: str) -> str:
-        return given if given is not None else proposed if yes else ask_for(words, proposed, _RATHER)
-
-    named = wanted(title, "Title of the study", "A study")
-    questions = _questions(question, choices, design, parameters, yes)
-    if covariate is None and not yes:
-        covariate = _asked_covariates()
-    about = {
-        "purpose": wanted(purpose, "Purpose, for the dossier (may be empty)", ""),
-        "retention": wanted(retention, "How long answers are kept (may be empty)", ""),
-    }
-    made = NewStudy(named, questions, tuple(map(_covariate, covariate or ())), **about)
-    text = made.to_toml()
+    if design is not None:  # before anybody has answered anything
+        offered(design)
+    wanted = _Wanted(yes)
+    made = wanted(title, "Title of the study", "A study", lambda said: _tried(NewStudy(said, (NewQuestion("answer"),))))
+    made = _with_questions(replace(made, questions=()), wanted, question, choices, design, parameters)
+    while question is None and not yes and wanted(None, "Another question? (yes or no)", "no", _is_yes):
+        made = _with_questions(made, wanted, None, choices, design, parameters)
+    for each in covariate or ():
+        made = _with_covariate(made, *_covariate(each))
+    while covariate is None and not yes and (more := _with_asked_covariate(made, wanted)):
+        made = more
+    said = wanted(purpose, "Purpose, for the dossier (may be empty)", "", str)
+    kept = wanted(retention, "How long answers are kept (may be empty)", "", str)
+    text = replace(made, purpose=said, retention=kept).to_toml()
     write_text(path, text, STUDY)
     study = Study.parse(text)
     if as_json:
@@ -90,47 +93,92 @@ def new(
     show(f"Sign it: {shell_command('askance', 'dossier', path)}")
 
 
-def _questions(
-    given: list[str] | None, choices: str | None, design: str | None, parameters: str | None, yes: bool
-) -> "tuple[NewQuestion, ...]":
-    from askance.cli.output import ask_for, show
-    from askance.workflows.new_study import DESIGNS, OF_TWO, NewQuestion, offered
+@dataclass(frozen=True)
+class _Wanted:
+    """Where an answer comes from: an option, what is proposed, or who is asked for it."""
 
-    def wanted(said: str | None, words: str, proposed: str) -> str:
-        return said if said is not None else proposed if yes else ask_for(words, proposed, _RATHER)
+    nobody_is_asked: bool
 
-    made = []
-    pairs = [_pair(each) for each in given or ()]
-    while True:
-        if given is None:
-            name = wanted(None, "Column of the question", "answer")
-            pairs = [(name, wanted(None, "How it is asked", "Is the sensitive statement true of you?"))]
-        labels = tuple(between_commas(wanted(choices, "Choices, the sensitive one last", "no, yes"), "--choices"))
-        if design is None and not yes:
-            for name, (_, words) in DESIGNS.items():
-                if len(labels) == 2 or name not in OF_TWO:
-                    show(f"  {name}: {words}")
-        how = wanted(design, "How answers are hidden", "randomized-response")
-        defaults, _ = offered(how)
-        proposed = ",".join(f"{name}={default.strip(chr(34))}" for name, default in defaults.items())
-        numbers = _numbers(wanted(parameters, "Its numbers", proposed))
-        made += [NewQuestion(name, text, labels, how, numbers) for name, text in pairs]
-        if (
-            given is not None
-            or yes
-            or ask_for("Another question? (yes or no)", "no", _RATHER).strip().lower()[:1] != "y"
-        ):
-            return tuple(made)
+    def __call__(self, given: str | None, words: str, proposed: str, read: "Callable[[str], Answer]") -> "Answer":
+        from askance.cli.output import ask_for
+
+        if given is not None or self.nobody_is_asked:
+            return read(proposed if given is None else given)
+        return ask_for(words, proposed, _RATHER, read)
 
 
-def _asked_covariates() -> list[str]:
-    from askance.cli.output import ask_for
+def _tried(made: "NewStudy") -> "NewStudy":
+    """A study as far as it is known, if it can be one: who is asked hears at once what cannot."""
+    made.to_toml()
+    return made
 
-    found: list[str] = []
-    while name := ask_for("A covariate, published as it is (empty for no more)", "", _RATHER).strip():
-        levels = ask_for(f"Levels of {name}, with commas between (empty for a number)", "", _RATHER).strip()
-        found.append(f"{name}={levels}" if levels else name)
-    return found
+
+def _with_questions(
+    made: "NewStudy",
+    wanted: _Wanted,
+    given: list[str] | None,
+    choices: str | None,
+    design: str | None,
+    parameters: str | None,
+) -> "NewStudy":
+    """The study with all questions of the options, or with one more that is asked for."""
+    from askance.cli.output import say
+    from askance.workflows.new_study import DESIGNS, OF_TWO, NewQuestion
+
+    def tried(asked: "list[NewQuestion]", **more: Any) -> "list[NewQuestion]":
+        several = [replace(each, **more) for each in asked]
+        _tried(replace(made, questions=(*made.questions, *several)))
+        return several
+
+    if given is None:
+        named = wanted(None, "Column of the question", "answer", lambda said: tried([NewQuestion(said)]))
+        proposed = "Is the sensitive statement true of you?"
+        named = wanted(None, "How it is asked", proposed, lambda said: tried(named, text=said))
+    else:
+        named = tried([NewQuestion(*_pair(each)) for each in given])
+    chosen = wanted(
+        choices,
+        "Choices, the sensitive one last",
+        "no, yes",
+        lambda said: tried(named, choices=tuple(between_commas(said, "--choices"))),
+    )
+    if design is None and not wanted.nobody_is_asked:
+        for name, (_, words) in DESIGNS.items():
+            if len(chosen[0].choices) == 2 or name not in OF_TWO:
+                say(f"  {name}: {words}")
+    hidden = wanted(
+        design, "How answers are hidden", "randomized-response", lambda said: tried(chosen, design=said.strip())
+    )
+    defaults, _ = DESIGNS[hidden[0].design]
+    proposed = ",".join(f"{name}={value.strip(chr(34))}" for name, value in defaults.items())
+    done = wanted(
+        parameters, "Its numbers", proposed, lambda said: tried(hidden, parameters=_numbers(said, [*defaults]))
+    )
+    return replace(made, questions=(*made.questions, *done))
+
+
+def _with_covariate(made: "NewStudy", name: str, levels: tuple[str, ...]) -> "NewStudy":
+    return _tried(replace(made, covariates=(*made.covariates, (name, levels))))
+
+
+def _with_asked_covariate(made: "NewStudy", wanted: _Wanted) -> "NewStudy | None":
+    """The study with one covariate more that is asked for; None where there is no more."""
+
+    def named(said: str) -> str:
+        return _with_covariate(made, said, ()).covariates[-1][0] if said else ""
+
+    name = wanted(None, "A covariate, published as it is (empty for no more)", "", named)
+    words = f"Levels of {name}, with commas between (empty for a number, any for any text)"
+    return wanted(None, words, "", lambda said: _with_covariate(made, name, _levels(said))) if name else None
+
+
+def _is_yes(text: str) -> bool:
+    from askance.errors import InvalidInput
+
+    word = text.strip().lower()
+    if word not in ("y", "yes", "n", "no"):
+        raise InvalidInput(repr(text), "yes or no")
+    return word.startswith("y")
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -148,14 +196,20 @@ def _covariate(text: str) -> tuple[str, tuple[str, ...]]:
     name, _, levels = text.partition("=")
     if not name.strip():
         raise InvalidInput(f"--covariate {text!r}", "a column, such as age or school=north,south")
-    return name.strip(), tuple(between_commas(levels, "--covariate")) if levels.strip() else ()
+    return name.strip(), _levels(levels)
 
 
-def _numbers(text: str) -> tuple[tuple[str, str], ...]:
+def _levels(text: str) -> tuple[str, ...]:
+    return tuple(between_commas(text, "--covariate")) if text.strip() else ()
+
+
+def _numbers(text: str, names: list[str]) -> tuple[tuple[str, str], ...]:
     import re
 
     from askance.errors import InvalidInput
 
+    if len(names) == 1 and "=" not in text:  # what it is goes without saying
+        text = f"{names[0]}={text}"
     pairs = []
     for each in between_commas(text, "--parameters"):
         name, _, value = (part.strip() for part in each.partition("="))

@@ -5,7 +5,7 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from askance.cli.standard_input import without_places
 from askance.printing import one_line, safe_json, safe_lines
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rich.console import Console
+
+Answer = TypeVar("Answer")
 
 
 def console(*, stderr: bool = False) -> "Console":
@@ -83,19 +85,26 @@ def warn(text: str) -> None:
     console(stderr=True).print(one_line(f"WARNING: {without_places(text)}"), style="bold red")
 
 
-def ask_for(words: str, proposed: str, otherwise: str) -> str:
+def ask_for(words: str, proposed: str, otherwise: str, read: Callable[[str], Answer]) -> Answer:
     """Ask for a line on standard input; what is proposed stands for an empty one.
 
-    ``otherwise`` says what to do where nobody answers.
+    A line that ``read`` refuses is asked for again where somebody types: nothing said before is lost. ``otherwise``
+    says what to do where nobody answers.
     """
-    from askance.errors import InvalidInput
+    from askance.errors import AskanceError, InvalidInput
 
     shown = f"{words} [{proposed}]: " if proposed else f"{words}: "
-    console(stderr=True).print(one_line(shown), end="" if sys.stdin.isatty() else "\n")
-    said = sys.stdin.readline()
-    if not said:
-        raise InvalidInput(f"no answer to {words!r}", "a line on standard input", otherwise)
-    return said.strip() or proposed
+    while True:
+        console(stderr=True).print(one_line(shown), end="" if sys.stdin.isatty() else "\n")
+        said = sys.stdin.readline()
+        if not said:
+            raise InvalidInput(f"no answer to {words!r}", "a line on standard input", otherwise)
+        try:
+            return read(said.strip() or proposed)
+        except AskanceError as error:
+            if not sys.stdin.isatty():
+                raise
+            say(str(error))
 
 
 def tell_end(remarks: Iterable[str], written: Iterable[str], *, quiet: bool) -> None:
