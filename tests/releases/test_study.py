@@ -226,6 +226,33 @@ def test_a_word_that_differs_a_little_is_told_with_what_was_meant(word: str, mea
     assert f'did you mean \'{meant}\'? The study file can say recode = {{ "{word}" = "{meant}" }}' in str(refused.value)
 
 
+def test_all_words_that_differ_a_little_are_told_at_once() -> None:
+    text = '[questions.q]\nchoices = ["no", "yes"]\nchannel = { design = "warner", p = 0.8 }\nrecode = { "N" = "no" }'
+    with pytest.raises(InvalidInput) as refused:
+        privatize_table(Study.parse(text), pa.table({"q": ["N", "NO", "yes", "Yes ", "NO", "perhaps", None]}))
+    assert 'recode = { "N" = "no", "NO" = "no", "Yes " = "yes" }' in str(refused.value)
+    assert str(refused.value).count("perhaps") == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("55.2%", "write 55.2, as digits alone"),
+        ("€ 55", "write 55, as digits alone"),
+        ("\N{MINUS SIGN}3.5", "write -3.5, as digits alone"),
+        ("1,255.2", "write 1255.2, with nothing between thousands"),
+        ("thirty", "'thirty' is not a finite number."),  # nothing about limits
+        ("1e300", "at most 1e+150"),
+        ("<18", "is not a finite number"),
+    ],
+)
+def test_a_number_that_is_none_is_told_how_to_write_it(value: str, said: str) -> None:
+    text = '[questions.q]\nchoices = ["no", "yes"]\nchannel = { design = "warner", p = 0.8 }\n[covariates.age]'
+    with pytest.raises(InvalidInput) as refused:
+        privatize_table(Study.parse(f'{text}\ntype = "number"'), pa.table({"q": ["no"], "age": [value]}))
+    assert said in str(refused.value)
+
+
 COMMAS = """
 [study]
 decimal = ","

@@ -80,8 +80,9 @@ class ArrayColumn:
     def wanted(self) -> str:
         return f"an array of {self._width} numbers"
 
-    def problem(self, row: pa.Scalar) -> str:
-        """Say what is wrong with a row."""
+    def problem(self, values: pa.Array) -> str:
+        """Say what is wrong with the first row."""
+        row = values[0]
         kind = _number_type(getattr(row.type, "value_type", None))
         return self._fault(row.as_py(), kind) or f"it is not {self.wanted()}"
 

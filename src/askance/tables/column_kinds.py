@@ -16,7 +16,11 @@ _MISSING_NUMBERS = pa.array(["", "na", "n/a", "nan", "null", "none"])
 _NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 _WITH_COMMA = r"-?[0-9][0-9.,' ]*,[0-9]+"
+_WITH_THOUSANDS = r"-?[0-9]{1,3}(,[0-9]{3})+\.[0-9]+"
+_WITH_MARK = r"[$€£¥]? ?([-\N{MINUS SIGN}]?[0-9]{1,20}(?:\.[0-9]{1,20})?) ?[%$€£¥]?"
 _MOST_SHOWN = 40  # characters of a value in a message
+_MOST_SEARCHED = 10_000  # values, for other words
+_MOST_WORDS = 20  # that a message says how to recode
 
 
 # Squares of both are full doubles too: every model adds up squares.
@@ -44,8 +48,8 @@ class Column(Protocol):
     def wanted(self) -> str:
         """What a value should have been."""
 
-    def problem(self, value: pa.Scalar) -> str:
-        """Say what is wrong with a value that could not be converted."""
+    def problem(self, values: pa.Array) -> str:
+        """Say what is wrong with values that could not be converted: with the first, and what helps all of them."""
 
 
 class _PlainColumn:
@@ -57,10 +61,8 @@ class _PlainColumn:
     def wanted(self) -> str:
         raise NotImplementedError
 
-    def problem(self, value: pa.Scalar) -> str:
-        said = repr(value.as_py())
-        said = said if len(said) <= _MOST_SHOWN else f"{said[:_MOST_SHOWN]}..."
-        return f"{said} is not {self.wanted()}"
+    def problem(self, values: pa.Array) -> str:
+        return f"{_shown(values[0].as_py())} is not {self.wanted()}"
 
 
 @dataclass(frozen=True)
@@ -101,16 +103,19 @@ class LabelColumn(_PlainColumn):
     def wanted(self) -> str:
         return f"one of {listed(self.labels)}"
 
-    def problem(self, value: pa.Scalar) -> str:
-        said = super().problem(value)
-        word = str(value.as_py())
-        near = likely_label(word, self.labels)
+    def problem(self, values: pa.Array) -> str:
+        said = super().problem(values)
+        words = [*dict.fromkeys(map(str, values[:_MOST_SEARCHED].to_pylist()))]
+        likely = {word: likely_label(word, self.labels) for word in words[:_MOST_WORDS]}
+        near = likely[words[0]]
         if near is None:
             return said
         if self.recode is None:
             return f"{said} (did you mean {near!r}?)"
-        written = f"recode = {{ {json.dumps(word)} = {json.dumps(near)} }}"
-        return f"{said} (did you mean {near!r}? The study file can say {written})"
+        # All of them at once, and those that the study knows already: nobody has to come back for each.
+        meant = dict(self.recode) | {word: label for word, label in likely.items() if label is not None}
+        written = ", ".join(f"{json.dumps(word)} = {json.dumps(label)}" for word, label in meant.items())
+        return f"{said} (did you mean {near!r}? The study file can say recode = {{ {written} }})"
 
 
 _NO, _YES = {"0", "false", "f", "n", "no"}, {"1", "true", "t", "y", "yes"}
@@ -161,8 +166,8 @@ class NumberColumn(_PlainColumn):
     def wanted(self) -> str:
         return f"a finite number, at most {_LARGEST:g} in size, and 0 or at least {_SMALLEST:g}"
 
-    def problem(self, value: pa.Scalar) -> str:
-        said = str(value.as_py()).strip()
+    def problem(self, values: pa.Array) -> str:
+        said = str(values[0].as_py()).strip()
         if self.decimal == "," and "." in said and len(said) <= _MOST_SHOWN:
             return (
                 f'{said!r} has a point, where the study says decimal = ",": write numbers with a comma and nothing else'
@@ -174,7 +179,14 @@ class NumberColumn(_PlainColumn):
                 'thousands; or, if all numbers of the table have decimal commas, write decimal = "," under [study] in '
                 "the study file"
             )
-        return super().problem(value)
+        if self.decimal == "." and len(said) <= _MOST_SHOWN and re.fullmatch(_WITH_THOUSANDS, said):
+            return f"{said!r} has commas: write {said.replace(',', '')}, with nothing between thousands"
+        if marked := re.fullmatch(_WITH_MARK, said):
+            alone = marked[1].replace("\N{MINUS SIGN}", "-")
+            return f"{said!r} is not a finite number: write {alone}, as digits alone"
+        if _is_text(values) and not re.search("[0-9]", said):  # no limits for what was never meant as a number
+            return f"{_shown(said)} is not a finite number"
+        return super().problem(values)
 
 
 @dataclass(frozen=True)
@@ -214,6 +226,11 @@ class ReportsColumn(_PlainColumn):
 
     def wanted(self) -> str:
         return f"a report as askance packs it ({self.type})"
+
+
+def _shown(value: object) -> str:
+    said = repr(value)
+    return said if len(said) <= _MOST_SHOWN else f"{said[:_MOST_SHOWN]}..."
 
 
 def _with_point(number: str) -> str:

@@ -46,7 +46,7 @@ def converted(column: Column, values: pa.Array | pa.ChunkedArray) -> tuple[pa.Ar
         return result, None
     if absent[row].as_py():
         return result, Fault(column.name, row, "the value is missing (fill it in, or leave the row out)")
-    return result, Fault(column.name, row, column.problem(plain[row]))
+    return result, Fault(column.name, row, column.problem(plain.filter(bad)))
 
 
 def check_present(wanted: Sequence[str], found: Sequence[str], where: str) -> None:

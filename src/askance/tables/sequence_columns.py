@@ -44,8 +44,9 @@ class WordsColumn:
     def wanted(self) -> str:
         return "a list of words"
 
-    def problem(self, value: pa.Scalar) -> str:
-        """Say which entry of a row is wrong."""
+    def problem(self, values: pa.Array) -> str:
+        """Say which entry of the first row is wrong."""
+        value = values[0]
         rows = _lists(pa.array([value.as_py()], value.type))
         if rows is not None:
             bad = np.flatnonzero(np.asarray(self._each.convert(rows.values).is_null()))
