@@ -413,6 +413,15 @@ class TestFormulas:
         found = fitted(capsys, "release.parquet", "--formula", "cheated ~ C(habit)")
         assert any("'habit' is itself hidden" in note for note in found["notes"])
 
+    def test_levels_in_two_spellings_are_remarked(self, place, capsys):
+        text = '[questions.cheated]\nchoices = ["no", "yes"]\nchannel = { design = "warner", p = 0.9 }\n'
+        Path("spelt.toml").write_text(f'{text}[covariates.town]\ntype = "category"\n')
+        for towns, said in ((("Ayr", "ayr ", "Bute"), "'Ayr', 'ayr '."), (("Ayr", "Ayrshire", "Bute"), "")):
+            rows = "".join(f"{('no', 'no', 'yes')[i // 3 % 3]},{towns[i % 3]}\n" for i in range(300))
+            Path("spelt.csv").write_text(f"cheated,town\n{rows}")
+            found = fitted(capsys, "spelt.csv", "--study", "spelt.toml", "--formula", "cheated ~ town")
+            assert any("differ by case or spaces" in note and said in note for note in found["notes"]) == bool(said)
+
     @pytest.mark.parametrize(
         ("formula", "message"),
         [

@@ -19,7 +19,7 @@ from askance.releases.header import Covariate, Question
 from askance.releases.release import Release
 from askance.reports.report import Comparison, DesignFacts, Diagnostics, LawCheck, Report
 from askance.statistics.frequencies import ReportCounts, ReportFrequencies
-from askance.workflows.covariate_notes import notes_on_hidden_covariates
+from askance.workflows.covariate_notes import notes_on_covariates
 from askance.workflows.fit_result import FitResult, question_result
 from askance.workflows.report_files import OpenReports
 from askance.workflows.units import units_of
@@ -48,8 +48,8 @@ def analyse_answers(opened: OpenReports, engine: str | Engine = "local", command
     request, release, asked = opened.request, opened.release, opened.asked
     formula, weight, sampled = request.formula, request.weight, request.sampled
     checked_columns(release, [weight] if weight else [])
-    attenuated = notes_on_hidden_covariates(opened)
     runs = engine_from(engine)
+    notes = notes_on_covariates(opened, runs)
 
     def proportions(source: Release) -> Prevalence:
         return Prevalence(method=request.method).fit_release(source, runs, question=asked.name, **sampled)
@@ -88,7 +88,7 @@ def analyse_answers(opened: OpenReports, engine: str | Engine = "local", command
     expected = _expected(known, counts.weight, fitted.proportions_)
     last = fitted if model is None else model
     report = Report(
-        **opened.about((*fitted.notes_, *(model.notes_ if model is not None else ()), *attenuated), command),
+        **opened.about((*fitted.notes_, *(model.notes_ if model is not None else ()), *notes), command),
         designs=_designs(asked, known, counts.weight, expected),
         prevalence=_comparison(fitted, naive, request.level, len(fitted.classes_)),
         regression=None if model is None else _comparison(model, naive_model, request.level, len(model.parameters_)),

@@ -9,7 +9,7 @@ from askance.learning.face.formula import in_formula
 from askance.learning.numbers.indirect_regressor import HELD_OUT, IndirectRegressor
 from askance.reports.number_report import NumberFacts, NumberReport
 from askance.reports.report import Comparison
-from askance.workflows.covariate_notes import notes_on_hidden_covariates
+from askance.workflows.covariate_notes import notes_on_covariates
 from askance.workflows.fit_result import FitResult, question_result
 from askance.workflows.report_files import OpenReports
 
@@ -30,9 +30,9 @@ def analyse_numbers(opened: OpenReports, engine: str | Engine = "local", command
     if channel.hides != "numbers":
         raise InvalidInput(f"the question {asked.name!r}, which has choices", "a question that hides numbers")
     features: Sequence[str] | None = None
-    attenuated: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     if channel.sources(asked.name) == (asked.name,):  # one number, beside public covariates
-        attenuated = notes_on_hidden_covariates(opened)
+        notes = notes_on_covariates(opened, engine)
         if formula is None:
             features = [c.name for c in release.header.covariates if c.type == "number" and c.name != request.weight]
     terms = ["1"] if formula is None else [str(term) for term in formula.right]
@@ -45,7 +45,7 @@ def analyse_numbers(opened: OpenReports, engine: str | Engine = "local", command
         )
     summary = model.summary(request.level)
     report = NumberReport(
-        **opened.about((*model.notes_, *attenuated), command),
+        **opened.about((*model.notes_, *notes), command),
         sentence=channel.describe(),
         columns=channel.public_bounds(asked.name),
         outcome=model.outcome_,
