@@ -63,13 +63,22 @@ def test_rows_of_a_pilot(tmp_path):
     assert "window" in shown.stdout
 
 
-def test_covariates_of_a_pilot_and_a_plot(tmp_path):
+def test_covariates_of_a_pilot_and_a_plot(tmp_path, capsys):
     (tmp_path / "pilot.csv").write_text("age,other\n" + "\n".join(f"{20 + i},{i % 2}" for i in range(40)))
     options = ["--effect", "age=0.05", "--prevalence", "0.3", "--design", "warner p=0.2", "-n", "1000"]
     plot = tmp_path / "plan.png"
     shown = run("regression", *options, "--pilot", str(tmp_path / "pilot.csv"), "--plot", str(plot))
     assert shown.exit_code == 0, shown.output
     assert plot.stat().st_size > 10_000
+    again = ["regression", *options, "--pilot", str(tmp_path / "pilot.csv"), "--plot", str(plot)]
+    assert run(*again, "--overwrite").exit_code == 0
+    for path, said in (("plan.png", "--overwrite"), ("notes.png", "Nothing was written"), ("no/p.png", "no folder")):
+        (tmp_path / "notes.png").write_text("not a picture")
+        with pytest.raises(SystemExit) as ended:
+            main([*["plan", *again[:-1]], str(tmp_path / path), *(["--overwrite"] if path == "notes.png" else [])])
+        assert ended.value.code == 2
+        assert said in capsys.readouterr().err
+        assert (tmp_path / "notes.png").read_text() == "not a picture"
 
 
 def test_designs_of_a_study(tmp_path):
@@ -116,8 +125,16 @@ def test_designs_with_something_unknown(tmp_path, capsys):
     [
         (["prevalence", "--prevalence", "12", "--epsilon", "1", "-n", "100"], "12 per cent are 0.12"),
         (["prevalence", "--prevalence", "many", "--epsilon", "1", "-n", "100"], "numbers between commas"),
-        (["prevalence", "--prevalence", "0.1", "-n", "100"], "no designs and no epsilon"),
-        (["prevalence", "--prevalence", "0.1", "--epsilon", "1"], "neither n, margin nor power"),
+        (["prevalence", "--prevalence", "0.1", "-n", "100"], "expected --epsilon, such as 1"),
+        (
+            ["mean", "--mean", "4", "--deviation", "1", "--bounds", "0,9", "--power", ".8"],
+            "expected --epsilon, such as 1",
+        ),
+        (["prevalence", "--prevalence", "0.1", "--epsilon", "1"], "expected --margin, such as 0.03"),
+        (["prevalence", "--prevalence", "0,1", "--epsilon", "1", "-n", "100"], "a decimal point, as in 0.1"),
+        (["prevalence", "--prevalence", "0.1", "--design", "warner", "-n", "9"], "as in: warner p=0.2"),
+        (["prevalence", "--prevalence", "0.1", "--design", "kuk p_carrier=.8", "-n", "9"], "without p_noncarrier"),
+        (["prevalence", "--prevalence", "0.1", "--design", "cheaters", "-n", "9"], "a study file"),
         (["prevalence", "--prevalence", "0.1", "--design", "dice", "-n", "9"], "one of list"),
         (["prevalence", "--prevalence", "0.1", "--epsilon", "1", "-n", "9", "--check", "-1"], "--check -1"),
         (["prevalence", "--prevalence", "0.1", "--epsilon", "1", "-n", "9", "--unknown", "a=1"], "without a study"),

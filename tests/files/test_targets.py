@@ -12,8 +12,8 @@ import pytest
 import askance as ask
 from askance.errors import ReleaseError
 from askance.files.kinds import MODEL, REPORTS, described
-from askance.files.targets import check_target, written_whole
-from askance.learning.ratios.ratio_report import ratio_plot, save_plot
+from askance.files.targets import check_target, write_figure, written_whole
+from askance.learning.ratios.ratio_report import ratio_plot
 from askance.workflows.tagging import TaggedSentences
 
 WARNER = ask.Warner(0.8)
@@ -37,7 +37,7 @@ def model():
 def figure(path):
     from matplotlib.figure import Figure
 
-    save_plot(Figure(figsize=(1, 1)), path)
+    write_figure(path, Figure(figsize=(1, 1)))
 
 
 def reports(path, overwrite):
@@ -226,7 +226,7 @@ def test_ratio_figures_and_tables_are_known_by_their_content(place):
     from askance.learning.ratios.ratio_report import RatioTable
 
     table = RatioTable.of(fitted, X, bags, 0.95)
-    save_plot(ratio_plot(table), place / "p.png")
+    write_figure(place / "p.png", ratio_plot(table))
     (place / "t.csv").write_text(table.to_csv())
     assert described(place / "p.png") == "a picture (PNG)"
     assert described(place / "t.csv") == "class ratios of askance"

@@ -58,8 +58,8 @@ def crosstab(
     """
     from askance.cli.output import print_json, show_lines, tell_end
     from askance.files.kinds import CROSSTAB, MODEL, PICTURES, PNG, REPORT, UNIT_TABLES
-    from askance.files.targets import write_text
-    from askance.learning.ecology.crosstab_table import crosstab_records, save_figure, text_table, to_csv
+    from askance.files.targets import write_figure, write_text
+    from askance.learning.ecology.crosstab_table import crosstab_records, text_table, to_csv
     from askance.reports.html import write_report
     from askance.workflows.crosstab import crosstab_report, fit_crosstab
     from askance.workflows.origin import with_origin
@@ -76,7 +76,7 @@ def crosstab(
     if units is not None:
         write_text(units, to_csv(model.unit_frame().to_dict("records")), UNIT_TABLES)
     if plot is not None:
-        save_figure(model, plot)
+        write_figure(plot, model.plot().figure)
     if report is not None:
         made = crosstab_report(model, level, repeated_command(context))
         write_report(report, with_origin(made, [(as_written(each), each) for each in (rows, columns)]), overwrite=True)

@@ -1,13 +1,14 @@
 """``askance plan``: how many people, how precise, how private, before anybody is asked."""
 
 import inspect
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
-from askance.cli.options import Json, Level, Quiet, Seed, listed_numbers, plot_option
+from askance.cli.options import Json, Level, Overwrite, Quiet, Seed, listed_numbers, plot_option
 from askance.cli.plan_values import (
     asked_answers,
     laws_of_covariates,
@@ -122,14 +123,29 @@ def _run(
     seed: Seed = 0,
     text: Text = False,
     plot: Plot = None,
+    overwrite: Overwrite = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Plan for a quantity, with the options that every plan has."""
     from askance.cli.output import console, print_json, progress_bar
     from askance.errors import InvalidInput
+    from askance.files.kinds import PICTURES
+    from askance.files.targets import check_target, write_figure
     from askance.planning.study_plan import plan as planned
 
+    if plot is not None:
+        check_target(plot, PICTURES[plot.suffix.lower()], overwrite=overwrite)
+    if not (respondents or margin or power):
+        raise InvalidInput(
+            "nothing that is wanted", "--margin, such as 0.03; --power, such as 0.8; or --respondents, such as 1000"
+        )
+    if not (design or study or epsilon is not None) and not (respondents and (margin or power)):
+        raise InvalidInput(
+            "no design and no level of privacy",
+            "--epsilon, such as 1, which compares all designs at that level; or --design, such as 'warner p=0.2'",
+            "Or both --respondents and --margin, for the smallest epsilon that works.",
+        )
     if check < 0:
         raise InvalidInput(f"--check {check}", "0, or a number of studies such as 200")
     with progress_bar("simulating", quiet=quiet or not check) as progress:
@@ -146,7 +162,7 @@ def _run(
             progress=progress,
         )
     if plot is not None:
-        found.plot().figure.savefig(plot)
+        write_figure(plot, found.plot().figure)
     if as_json:
         print_json(found.to_dict())
         return
@@ -187,8 +203,13 @@ def prevalence(
     study: StudyFile = None,
 ) -> "Quantity":
     """Plan to estimate how many carry each answer."""
+    from askance.errors import InvalidInput
     from askance.planning.quantities.proportions import Proportions
 
+    if re.fullmatch("0,[0-9]+", share.strip()):  # as shares of two answers it would be that of nobody and of everybody
+        raise InvalidInput(
+            f"--prevalence {share}", f"a decimal point, as in {share.replace(',', '.')}", "Commas separate shares."
+        )
     shares = listed_numbers(share, "--prevalence")
     return Proportions(shares if len(shares) > 1 else shares[0], asked_answers(answers, study))
 

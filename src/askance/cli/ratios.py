@@ -75,9 +75,9 @@ def ratios(
     from askance.cli.output import print_json, progress_bar, show_lines, tell_end
     from askance.errors import InvalidInput
     from askance.files.kinds import MODEL, PICTURES, PNG, RATIOS, REPORT
-    from askance.files.targets import write_text
+    from askance.files.targets import write_figure, write_text
     from askance.learning.face.saving import used_model
-    from askance.learning.ratios.ratio_report import ratio_plot, save_plot
+    from askance.learning.ratios.ratio_report import ratio_plot
     from askance.reports.html import write_report
     from askance.workflows.origin import with_origin
     from askance.workflows.ratios import estimate_ratios, learn_ratios, load_ratios, ratio_report
@@ -110,7 +110,7 @@ def ratios(
     if out is not None:
         write_text(out, table.to_csv(), RATIOS)
     if plot is not None:
-        save_plot(ratio_plot(table), plot)
+        write_figure(plot, ratio_plot(table))
     if report is not None:
         made, read = ratio_report(fitted, table, repeated_command(context)), (new, bags, proportions, model)
         inputs = [(as_written(each), each) for each in read if each is not None]

@@ -21,5 +21,6 @@ from askance.files.location import first_line as first_line
 from askance.files.targets import check_target as check_target
 from askance.files.targets import refuse_another_kind as refuse_another_kind
 from askance.files.targets import refuse_misnamed as refuse_misnamed
+from askance.files.targets import write_figure as write_figure
 from askance.files.targets import write_text as write_text
 from askance.files.targets import written_whole as written_whole

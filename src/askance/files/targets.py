@@ -5,9 +5,13 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from askance.errors import InvalidInput, ReleaseError
-from askance.files.kinds import FileKind, described
+from askance.files.kinds import PICTURES, PNG, FileKind, described
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def check_target(path: Path, kind: FileKind, *, overwrite: bool, inputs: tuple[Path, ...] = ()) -> None:
@@ -80,6 +84,12 @@ def write_text(path: Path, text: str, kind: FileKind) -> None:
     """Write a text file whole or not at all, over nothing but an earlier file of its kind."""
     with written_whole(path, kind) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def write_figure(path: Path, figure: "Figure") -> None:
+    """Write a figure, in the format that the file's name ends with, whole or not at all."""
+    with written_whole(path, PICTURES.get(path.suffix.lower(), PNG)) as temporary:
+        figure.savefig(temporary, format=path.suffix.lstrip(".").lower() or "png", dpi=160)
 
 
 def meant(path: Path) -> Path:

@@ -3,11 +3,8 @@
 import csv
 import io
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from askance.files.kinds import PICTURES, PNG
-from askance.files.targets import written_whole
 from askance.printing import one_line
 from askance.reports.text_table import aligned
 
@@ -67,10 +64,3 @@ def text_table(model: "EcologicalInference", level: float) -> str:
 def _short(name: Any) -> str:
     text = one_line(str(name))
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-
-
-def save_figure(model: "EcologicalInference", path: Path) -> None:
-    """Write the figure of the cross-table, in the format that the file's name ends with, whole or not at all."""
-    figure = model.plot().figure
-    with written_whole(path, PICTURES.get(path.suffix.lower(), PNG)) as temporary:
-        figure.savefig(temporary, format=path.suffix.lstrip(".").lower() or "png", dpi=160)

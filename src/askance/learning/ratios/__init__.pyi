@@ -4,4 +4,3 @@ from askance.learning.ratios.ratio_figures import ratio_figure as ratio_figure
 from askance.learning.ratios.ratio_model import RatioEstimate as RatioEstimate
 from askance.learning.ratios.ratio_report import RatioTable as RatioTable
 from askance.learning.ratios.ratio_report import ratio_plot as ratio_plot
-from askance.learning.ratios.ratio_report import save_plot as save_plot

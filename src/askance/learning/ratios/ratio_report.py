@@ -5,15 +5,12 @@ import io
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from askance.arrays import Floats
-from askance.files.kinds import PICTURES, PNG
-from askance.files.targets import written_whole
 from askance.learning.ratios.diagnosis import SHIFTED
 from askance.learning.ratios.groups import Progress
 from askance.learning.ratios.ratio_summary import INTERVALS_FOR, ratio_errors
@@ -174,9 +171,3 @@ def ratio_plot(table: RatioTable) -> "Figure":
         for text in legend.get_texts():
             text.set_parse_math(False)
     return figure
-
-
-def save_plot(figure: "Figure", path: Path) -> None:
-    """Write a figure, in the format that the file's name ends with, whole or not at all."""
-    with written_whole(path, PICTURES.get(path.suffix.lower(), PNG)) as temporary:
-        figure.savefig(temporary, format=path.suffix.lstrip(".").lower() or "png")

@@ -103,7 +103,16 @@ def design_from_text(text: str, classes: Sequence[Label] = ("no", "yes")) -> Any
         known = ("list", *kinds)
         near = did_you_mean(kind, known)
         raise InvalidInput(f"the design {text!r}", f"one of {', '.join(known)}, with its parameters", near)
-    if "classes" in signature(kinds[kind]).parameters:
+    taken = signature(kinds[kind]).parameters
+    lacking = [name for name, one in taken.items() if one.default is one.empty and name not in (*parameters, "classes")]
+    if lacking:
+        simple = all("float" in str(taken[name].annotation) for name in lacking)
+        example = " ".join(f"{name}={value}" for name, value in zip(lacking, (0.2, 0.4), strict=False))
+        raise InvalidInput(
+            f"the design {text!r} without {', '.join(lacking)}",
+            f"its numbers, as in: {kind} {example}" if simple else "a study file that describes such a design",
+        )
+    if "classes" in taken:
         parameters["classes"] = list(classes)
     return channel_from_spec({"channel": kind, **parameters})
 
