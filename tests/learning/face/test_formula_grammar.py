@@ -101,6 +101,22 @@ def test_anything_else_is_refused_before_it_is_evaluated(formula):
         checked_formula(formula)
 
 
+@pytest.mark.parametrize(
+    ("formula", "said"),
+    [
+        ("y ~ a + age**2", "I(age**2): outside of I() a power of one term is that term alone"),
+        ("y ~ age^3", "I(age**3)"),
+        ("y ~ `my age`**2", "I(`my age`**2)"),
+        ("y ~ log(age)**2", "I(log(age)**2)"),
+    ],
+)
+def test_a_square_that_would_be_none_is_answered_with_how_to_write_it(formula, said):
+    # Interactions of one term with itself: y ~ age was fitted, without a word.
+    with pytest.raises(ask.InvalidInput) as refused:
+        checked_formula(formula)
+    assert said in str(refused.value)
+
+
 def test_the_refusal_names_the_piece():
     with pytest.raises(ask.InvalidInput, match=r"'getattr\(\.\.\.\)' in the formula"):
         checked_formula("y ~ a + getattr(b, 'c')")

@@ -164,11 +164,18 @@ def _check_terms(node: ast.expr, text: str, columns: dict[str, str]) -> None:
     """What stands outside of brackets of functions: terms and how they are joined."""
     match node:
         case ast.BinOp(left, ast.Pow() | ast.BitXor(), right):
-            if not (isinstance(right, ast.Constant) and right.value in range(1, _HIGHEST_INTERACTION + 1)):
+            power = right.value if isinstance(right, ast.Constant) and isinstance(right.value, int) else 0
+            if power not in range(1, _HIGHEST_INTERACTION + 1):
                 raise _refusal(
                     text, _shown(node, columns), f"a power from 1 to {_HIGHEST_INTERACTION}; I(a**2) squares"
                 )
             _check_terms(left, text, columns)
+            if power > 1 and _terms(left) == 1:  # who writes age**2 means the square, and would get age
+                raise _refusal(
+                    text,
+                    _shown(node, columns),
+                    f"I({_shown(left, columns)}**{power}): outside of I() a power of one term is that term alone",
+                )
         case ast.BinOp(left, operator, right) if isinstance(operator, _TERM_OPERATORS):
             _check_terms(left, text, columns)
             _check_terms(right, text, columns)
