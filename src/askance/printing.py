@@ -21,6 +21,11 @@ _UNSEEN = (
 _IN_A_LINE = re.compile(f"[{_UNSEEN}]")
 _BETWEEN_LINES = re.compile(f"(?![\n\t])[{_UNSEEN}]")
 
+# Parameters that are options of askance fit under the same name, where a message gives them a value.
+_PARAMETER = re.compile(
+    r"\b(covariance|intervals|link|loss|method|missing|penalty|ridge|structure)=(?:'([\w-]+)'|([0-9]+(?:\.[0-9]+)?))"
+)
+
 
 def one_line(text: str) -> str:
     r"""Return a text with everything that is no visible letter written out, line breaks too.
@@ -53,6 +58,17 @@ def safe_json(text: str) -> str:
     '"age\\u009b2J"'
     """
     return _BETWEEN_LINES.sub(lambda found: json.dumps(found[0]).strip('"').replace("\x7f", r"\u007f"), text)
+
+
+def as_options(text: str) -> str:
+    """Return what is said of parameters as options of a command, for who types commands and knows no Python.
+
+    Examples
+    --------
+    >>> as_options("No interval: ask for intervals='profile', or ridge=0.5.")
+    'No interval: ask for --intervals profile, or --ridge 0.5.'
+    """
+    return _PARAMETER.sub(lambda found: f"--{found[1]} {found[2] or found[3]}", text)
 
 
 def html_notes(

@@ -413,6 +413,21 @@ class TestFormulas:
         found = fitted(capsys, "release.parquet", "--formula", "cheated ~ C(habit)")
         assert any("'habit' is itself hidden" in note for note in found["notes"])
 
+    def test_remarks_and_refusals_name_options_and_no_python(self, place, capsys):
+        Path("rare.csv").write_text("cheated,age\n" + "no,31\nno,40\nno,27\nyes,50\n" * 50)
+        Path("rare.toml").write_text(
+            '[questions.cheated]\nchoices = ["no", "yes"]\nchannel = { design = "warner", p = 0.8 }\n'
+            '[covariates.age]\ntype = "number"\n'
+        )
+        source = ("rare.csv", "--study", "rare.toml", "--formula", "cheated ~ age")
+        notes = " ".join(fitted(capsys, *source)["notes"])
+        assert "--ridge 0 is maximum likelihood" in notes
+        assert "ridge=" not in notes
+        with pytest.raises(SystemExit) as ended:
+            main(["fit", *source, "--penalty", "log-f", "--method", "moments"])
+        err = capsys.readouterr().err
+        assert (ended.value.code, "--penalty log-f with --method moments" in err, "='" in err) == (2, True, False)
+
     def test_levels_in_two_spellings_are_remarked(self, place, capsys):
         text = '[questions.cheated]\nchoices = ["no", "yes"]\nchannel = { design = "warner", p = 0.9 }\n'
         Path("spelt.toml").write_text(f'{text}[covariates.town]\ntype = "category"\n')

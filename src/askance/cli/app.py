@@ -36,7 +36,7 @@ from askance.cli.standard_input import standard_input, without_places
 from askance.cli.tag import tag
 from askance.cli.verify import verify
 from askance.errors import AskanceError, AskanceWarning
-from askance.printing import one_line
+from askance.printing import as_options, one_line
 
 # Exit codes. 1 is for an answer that is no: an audit that failed, a figure that disagrees.
 BAD_INPUT = 2  # as usual where an option is unknown or a value is none of its choices
@@ -154,13 +154,13 @@ def _of_the_system(error: OSError) -> str:
 
 
 def _fail(message: str, code: int = BAD_INPUT) -> int:
-    sys.stderr.write(one_line(f"askance: {without_places(message)}") + "\n")
+    sys.stderr.write(one_line(f"askance: {as_options(without_places(message))}") + "\n")
     return code
 
 
 def _fail_as_json(message: str, code: int = BAD_INPUT) -> int:
     """For a program that asked for JSON: what went wrong goes where errors go, in a form that it can read."""
-    said = {"error": one_line(without_places(message)), "exit_code": code}
+    said = {"error": one_line(as_options(without_places(message))), "exit_code": code}
     sys.stderr.write(json.dumps(said, ensure_ascii=False) + "\n")
     return code
 

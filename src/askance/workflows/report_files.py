@@ -11,6 +11,7 @@ from askance import __version__
 from askance.channels.guarantee import Guarantee
 from askance.errors import InvalidInput, did_you_mean
 from askance.files.location import Location, StrPath
+from askance.printing import as_options
 from askance.releases.complete_rows import MissingValues, complete_release, complete_table
 from askance.releases.declarations import Covariate, Sample
 from askance.releases.header import Header, Question
@@ -81,7 +82,7 @@ class OpenReports:
             "guarantee": asked.guarantee,
             "whole_person": self.whole_person,
             "unprotected": self.unprotected,
-            "notes": (*first, *notes),
+            "notes": (*first, *(map(as_options, notes) if command else notes)),
             "command": command,
             "version": __version__,
         }
