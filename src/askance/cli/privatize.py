@@ -65,6 +65,8 @@ def privatize(
     from askance.releases.privatizing import privatize_file
     from askance.releases.signatures import sign_release, signing_key
     from askance.releases.study import Study
+    from askance.tables.data_files import open_data
+    from askance.tables.made_up_mark import holds_made_up_answers
 
     plan = Study.read(study)
     key = None if sign is None else signing_key(sign, out)
@@ -90,6 +92,10 @@ def privatize(
             sign_release(out, key, done.release.digest)
     clipped = _clipped(plan, done)
     warnings = [*_warnings(plan), *_warnings_on_bounds(done, clipped)]
+    if done.dropped_columns and holds_made_up_answers(open_data(data)):
+        warnings.append(
+            "These answers are made up by askance simulate: nobody said any of it. The release does not tell."
+        )
     warnings += [paid.remark] if paid is not None and paid.remark else []
     if as_json:
         print_json(

@@ -31,6 +31,7 @@ from askance.tables.identifiers import Identifiers as Identifiers
 from askance.tables.made_up_mark import ANSWER as ANSWER
 from askance.tables.made_up_mark import MARK as MARK
 from askance.tables.made_up_mark import REPORT as REPORT
+from askance.tables.made_up_mark import holds_made_up_answers as holds_made_up_answers
 from askance.tables.made_up_mark import holds_made_up_reports as holds_made_up_reports
 from askance.tables.made_up_mark import refuse_answers as refuse_answers
 from askance.tables.made_up_mark import refuse_reports as refuse_reports

@@ -43,6 +43,11 @@ def holds_made_up_reports(data: Data | pa.Table) -> bool:
     return _marked(data).reports > 0
 
 
+def holds_made_up_answers(data: Data | pa.Table) -> bool:
+    """Whether some row says that it is a made-up answer."""
+    return _marked(data).answers > 0
+
+
 def refuse_reports(data: Data | pa.Table, name: str) -> None:
     """Refuse made-up reports where true answers are expected, and made-up rows among others.
 
