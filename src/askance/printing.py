@@ -21,9 +21,9 @@ _UNSEEN = (
 _IN_A_LINE = re.compile(f"[{_UNSEEN}]")
 _BETWEEN_LINES = re.compile(f"(?![\n\t])[{_UNSEEN}]")
 
-# Parameters that are options of askance fit under the same name, where a message gives them a value.
+# Parameters that are options of a command under the same name, where a message gives them a value.
 _PARAMETER = re.compile(
-    r"\b(covariance|intervals|link|loss|method|missing|penalty|ridge|structure)=(?:'([\w-]+)'|([0-9]+(?:\.[0-9]+)?))"
+    r"\b(covariance|intervals|link|loss|method|missing|penalty|ridge|structure|unmatched)=(?:'([\w-]+)'|([0-9]+(?:\.[0-9]+)?))"
 )
 
 

@@ -97,7 +97,7 @@ def test_methods_without_standard_errors_say_so(place, run):
         (("--method", "magic"), "--method magic for rows in bags"),
         (("--formula", "ill ~ age"), "--formula for rows in bags"),
         (("--engine", "dask"), "--engine for rows in bags"),
-        (("--loss", "square"), "loss='square'"),
+        (("--loss", "square"), "--loss square"),
         (("--proportions", "nothing.csv"), "nothing.csv"),
         (("--proportions", "rows.csv"), "several rows"),
         (("--save", "shares.csv", "--overwrite"), "would be written over"),

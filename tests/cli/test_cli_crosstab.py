@@ -67,7 +67,7 @@ def test_released_counts(place, run):
     ("change", "arguments", "says"),
     [
         (lambda table: table.iloc[:-1], (), "25 units and column counts of 24"),
-        (lambda table: table.assign(blue=table.blue + 1), (), "unmatched='remainder'"),
+        (lambda table: table.assign(blue=table.blue + 1), (), "--unmatched remainder"),
         (lambda table: table / 1000, (), "not whole numbers"),
         (lambda table: table, ("--unit", "ward"), "ward"),
         (lambda table: table[["red"]], (), "a column for each class"),

@@ -241,6 +241,8 @@ def test_all_words_that_differ_a_little_are_told_at_once() -> None:
         ("€ 55", "write 55, as digits alone"),
         ("\N{MINUS SIGN}3.5", "write -3.5, as digits alone"),
         ("1,255.2", "write 1255.2, with nothing between thousands"),
+        ("1,255", "with a decimal point (1255 or 1.255)"),
+        ("12,5", "with a decimal point (12.5)"),
         ("thirty", "'thirty' is not a finite number."),  # nothing about limits
         ("1e300", "at most 1e+150"),
         ("<18", "is not a finite number"),

@@ -16,6 +16,7 @@ _MISSING_NUMBERS = pa.array(["", "na", "n/a", "nan", "null", "none"])
 _NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 _WITH_COMMA = r"-?[0-9][0-9.,' ]*,[0-9]+"
+_MAY_BE_WHOLE = r"-?[1-9][0-9]{0,2}(,[0-9]{3})+"
 _WITH_THOUSANDS = r"-?[0-9]{1,3}(,[0-9]{3})+\.[0-9]+"
 _WITH_MARK = r"[$€£¥]? ?([-\N{MINUS SIGN}]?[0-9]{1,20}(?:\.[0-9]{1,20})?) ?[%$€£¥]?"
 _MOST_SHOWN = 40  # characters of a value in a message
@@ -174,10 +175,11 @@ class NumberColumn(_PlainColumn):
             )
         if self.decimal == "." and re.fullmatch(_WITH_COMMA, said) and len(said) <= _MOST_SHOWN:
             # 1,234 may be either, and a factor of a thousand is nothing to guess about.
+            whole = f"{said.replace(',', '')} or " if re.fullmatch(_MAY_BE_WHOLE, said) else ""
             return (
-                f"{said!r} has a comma: write numbers with a decimal point ({_with_point(said)}) and nothing between "
-                'thousands; or, if all numbers of the table have decimal commas, write decimal = "," under [study] in '
-                "the study file"
+                f"{said!r} has a comma: write numbers with a decimal point ({whole}{_with_point(said)}) and nothing "
+                'between thousands; or, if all numbers of the table have decimal commas, write decimal = "," under '
+                "[study] in the study file"
             )
         if self.decimal == "." and len(said) <= _MOST_SHOWN and re.fullmatch(_WITH_THOUSANDS, said):
             return f"{said!r} has commas: write {said.replace(',', '')}, with nothing between thousands"
