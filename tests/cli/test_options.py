@@ -47,7 +47,7 @@ def test_every_command_prints_json_and_writes_with_out(name):
     assert "--json" in has
     assert "--output" not in has
     if "--overwrite" in has:
-        assert {"--out", "--report", "--save"} & has.keys()
+        assert {"--out", "--report", "--save", "--plot"} & has.keys()
 
 
 def test_every_option_of_fit_is_for_some_kind_of_input_or_for_all():
