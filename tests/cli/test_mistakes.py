@@ -39,6 +39,14 @@ MISTAKES = {
         ("simulate", "study.toml", "--out", "people.xlsx"),
         r"people\.xlsx for made-up answers of askance; expected a name that ends with \.csv",
     ),
+    "standard output by its sign": (
+        ("simulate", "study.toml", "--out", "-"),
+        r"--out -; expected the name of a file\. A - is standard input; text goes to standard output without it\.",
+    ),
+    "standard output by its sign, the other way": (
+        ("simulate", "study.toml", "--out=-"),
+        r"--out -; expected the name",
+    ),
     "study and data swapped": (
         ("privatize", "answers.csv", "study.toml", "--out", "release.parquet"),
         r"answers\.csv is not valid TOML: .*\. The study file comes first, then the data\.",

@@ -6,10 +6,12 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 _MEMORY = Path("/dev/shm")  # a file there is never on a disk: the answers may be private
 _PARQUET = b"PAR1"
+_WRITTEN = ("--out", "--output", "--report", "--save", "--plot", "--units")  # options that name what is written
 _files: list[str] = []  # what stands in place of - while a command runs: messages name none of it
 
 
@@ -19,11 +21,17 @@ def standard_input(arguments: Sequence[str]) -> Iterator[list[str]]:
 
     Files are read more than once, and by name. This one is readable by its owner alone, and gone at the end.
     """
+    from askance.errors import InvalidInput
+
+    written = [f"{option}=-" for option in _WRITTEN]
+    for option, value in (*pairwise(arguments), *(one.split("=") for one in arguments if one in written)):
+        if value == "-" and option in _WRITTEN:
+            raise InvalidInput(
+                f"{option} -", "the name of a file", "A - is standard input; text goes to standard output without it."
+            )
     if "-" not in arguments:
         yield list(arguments)
         return
-    from askance.errors import InvalidInput
-
     if list(arguments).count("-") > 1:
         raise InvalidInput("- more than once", "one table on standard input, and files for the rest")
     if sys.stdin.isatty():
