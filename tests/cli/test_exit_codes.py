@@ -34,6 +34,29 @@ def test_a_defect_has_a_code_of_its_own_and_keeps_what_the_error_says(tmp_path, 
         main(list(words))
 
 
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(28, "No space left on device"), "askance: No space left on device\n"),
+        (
+            OSError(30, "Read-only file system", "data/.r.parquet.24d5da6b83b1.tmp"),
+            "askance: cannot write data/r.parquet (Read-only file system)\n",
+        ),
+        (
+            OSError(28, "No space left", ".answers.24d5da6b83b1.tmp/part-0.parquet"),
+            "askance: cannot write answers (No space left)\n",
+        ),
+        (OSError(13, "Permission denied", "study.toml"), "askance: study.toml: Permission denied\n"),
+    ],
+)
+def test_what_the_system_says_is_about_the_file_that_was_meant(tmp_path, monkeypatch, run, error, said):
+    def fails(*_):
+        raise error
+
+    monkeypatch.setattr(askance.releases.study.Study, "read", fails)
+    assert run("simulate", "study.toml") == (2, "", said)
+
+
 def test_too_little_memory_is_no_traceback(tmp_path, monkeypatch, run):
     def full(*_):
         raise MemoryError

@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import sys
 import traceback
 import warnings
@@ -43,6 +44,7 @@ BAD_INPUT = 2  # as usual where an option is unknown or a value is none of its c
 DEFECT = 70  # EX_SOFTWARE of sysexits.h: something that should never happen, and says nothing about the input
 CLOSED = 141  # 128 + SIGPIPE, as shells say that a program ended because nobody read its output
 TRACE = "ASKANCE_TRACE"
+_TEMPORARY = re.compile(r"(?<![^/\\])\.(?P<name>[^/\\]+)\.[0-9a-f]{12}(\.old)?\.tmp\b")
 
 
 def unwrapped(text: str) -> str:
@@ -149,8 +151,13 @@ def _run(arguments: list[str], fail: Callable[..., int]) -> int:
 
 
 def _of_the_system(error: OSError) -> str:
-    """No such file, no permission, no space left: the system's words, and the path."""
-    return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
+    """No such file, no permission, no space left: the system's words, and the path that was meant."""
+    if not error.filename or not error.strerror:
+        return error.strerror or str(error)
+    temporary = _TEMPORARY.search(str(error.filename))  # nobody has asked for a file of that name
+    if temporary is None:
+        return f"{error.filename}: {error.strerror}"
+    return f"cannot write {str(error.filename)[: temporary.start()]}{temporary['name']} ({error.strerror})"
 
 
 def _fail(message: str, code: int = BAD_INPUT) -> int:
