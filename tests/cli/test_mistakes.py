@@ -1,5 +1,6 @@
 """What people get wrong at the command line: what arrived, what was expected, what to do, and nothing written."""
 
+import gzip
 import re
 
 import pytest
@@ -86,6 +87,19 @@ def test_a_mistake_is_answered_with_what_to_do(place, run, name):
     assert code == 2
     assert re.search(said, err), err
     assert {path.name: path.read_bytes() for path in place.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("cheated,age\nno,31\n".encode("utf-16"), "is text in UTF-16; expected CSV in UTF-8"),
+        (gzip.compress(b"cheated,age\nno,31\n"), "is compressed by gzip; expected a name that ends with .gz"),
+    ],
+)
+def test_a_table_in_another_form_is_named(place, run, content, said):
+    (place / "odd.csv").write_bytes(content)
+    code, _, err = run("fit", "odd.csv", "--study", "study.toml")
+    assert (code, said in err) == (2, True)
 
 
 def test_a_missing_value_is_said_with_what_to_do(place, run):

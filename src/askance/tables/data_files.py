@@ -152,6 +152,12 @@ def _open_file(path: Path) -> DataFile:
                 "CSV or Parquet, arrays in a file called .npz, or a spreadsheet with its own ending (.xlsx, .ods)",
                 "Save it as CSV from the spreadsheet program.",
             )
+        if beginning.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise InvalidInput(f"{path} is text in UTF-16", "CSV in UTF-8, which spreadsheet programs call CSV UTF-8")
+        if beginning.startswith(b"\x1f\x8b") and not _codec(path):
+            raise InvalidInput(
+                f"{path} is compressed by gzip", "a name that ends with .gz", "On a pipe: gunzip -c first."
+            )
         if b"\0" in beginning and not _codec(path):
             raise InvalidInput(f"{path} is neither text nor Parquet", "CSV (in UTF-8), Parquet or arrays (.npz)")
         columns, delimiter = _csv_header(path)
