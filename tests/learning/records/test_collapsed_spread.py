@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, softmax
 
+import askance as ask
 from askance.learning.records.collapsed_likelihood import CollapsedLikelihood
 from askance.learning.records.covariance import sandwich
 from askance.learning.records.logistic_normal import expected_sigmoid, expected_softmax
@@ -150,6 +151,22 @@ def test_scores_sum_to_the_gradient_and_the_sandwich_of_a_right_model_is_its_inf
         np.sqrt(np.diag(np.linalg.inv(information.reshape(size, size)))), rel=0.04
     )
     assert shares.max() == 0
+
+
+def test_labels_that_follow_reports_too_closely_have_no_standard_errors():
+    """With less noise than is stated all logits grow together: no maximum, or one that a weak ridge alone holds."""
+    rng = np.random.default_rng((3, 1))
+    X = rng.normal(size=(2_000, 3)) @ np.linalg.cholesky(0.3 + 0.7 * np.eye(3)).T
+    y = (rng.random(2_000) < 1 / (1 + np.exp(0.5 - X @ [1, -1, 0.5]))).astype(int)
+    reports = X + 0.7 * rng.normal(size=X.shape)
+    for sigma, told in ((0.7, True), (1.0, False)):
+        channel = ask.RowChannel(ask.GaussianNoise(sigma), label=ask.Identity((0, 1)))
+        model = ask.SpreadClassifier(channel, random_state=0).fit(reports, y)
+        assert (model.covariance_ is not None) == told
+        assert told or "No standard errors" in model.notes_[-1]
+        plain = ask.SpreadClassifier(channel, ridge=0.0, random_state=0).fit(reports, y)
+        assert (plain.covariance_ is not None) == told
+        assert told or "do not determine" in plain.notes_[-1]
 
 
 def test_principal_scores_find_the_direction_and_its_size():

@@ -121,10 +121,32 @@ def test_a_state_that_nobody_has_ends_at_the_border():
     codes = draw_reports(law, truth, rng)
     if np.mean(codes == 2) > 0.15:  # the estimate is at the border only if fewer than expected are reported
         codes[np.flatnonzero(codes == 2)[: int(0.02 * len(codes))]] = 0
-    found = fit_enumerated([np.arange(3.0)], [law], codes[:, None], LAW, draw_reports(LAW, truth, rng))
+    labels = draw_reports(LAW, np.where(rng.random(len(truth)) < 0.8, truth, 1 - truth), rng)
+    found = fit_enumerated([np.arange(3.0)], [law], codes[:, None], LAW, labels)
     assert found.prior[2] < 1e-6
     assert found.information_covariance is not None
     assert np.isfinite(found.information_covariance).all()
+
+
+def test_a_maximum_on_a_plateau_has_no_standard_errors():
+    """All who have a rare bit may as well be of one class: a coefficient of 20 or 200 is as likely.
+
+    Scores are rounding there: such coefficients had sandwich errors of 1 to 3, and z of 10 to 30.
+    """
+    rng = np.random.default_rng((7, 8))
+    codes = (rng.random((2_000, 1)) < 0.02).astype(int)
+    labels = (rng.random(2_000) < np.where(codes[:, 0] == 1, 0.95, 0.4)).astype(int)
+    reports = draw_reports(flip(2, 0.2), codes[:, 0], rng)[:, None]
+    found = fit_enumerated([np.arange(2.0)], [flip(2, 0.2)], reports, np.eye(2), labels)
+    assert found.theta[0, 1] > 15
+    assert found.information_covariance is None
+    assert found.sandwich_covariance is None
+    channel = ask.RowChannel(ask.StateFlip(2, 0.2, dim=1), label=ask.Identity((0, 1)))
+    model = ask.SpreadClassifier(channel, random_state=0)
+    model.fit(reports, labels)
+    assert model.covariance_ is None
+    assert "No standard errors" in model.notes_[-1]
+    assert abs(model.coef_[0, 0]) < 15
 
 
 # -- statistics --------------------------------------------------------------------------------------------

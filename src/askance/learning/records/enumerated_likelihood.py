@@ -20,9 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from askance.arrays import Floats, Integers
+from askance.arrays import Flags, Floats, Integers
 from askance.channels.attributes.feature_channel import FeatureChannel
 from askance.errors import InvalidInput
+from askance.learning.records.flat_likelihood import is_flat, steps_to_the_ends
 from askance.solvers.newton import Local, maximise
 from askance.solvers.softmax import about_average, posterior
 
@@ -285,7 +286,17 @@ class _Likelihood:
         squares = self.counts if self.squares is None else self.squares
         meat = (score * squares[:, None]).T @ score
         size = theta.size
-        return bread[:size, :size], (bread @ meat @ bread)[:size, :size]
+        own, robust = bread[:size, :size], (bread @ meat @ bread)[:size, :size]
+        told = np.diag(own).min() > 0 and np.diag(robust).min() > 0 and not self._is_flat(point, bread, robust, kept)
+        return (own, robust) if told else (None, None)
+
+    def _is_flat(self, point: Floats, bread: Floats, robust: Floats, kept: Flags) -> bool:
+        """Whether the likelihood hardly falls as far as some interval of theta would reach."""
+        steps = np.zeros((len(robust), len(point)))
+        steps[:, kept], parabola = steps_to_the_ends(bread, np.sqrt(np.diag(robust)))
+        top = self.local(point).value
+        lost = np.array([[top - self.local(point + side * step).value for step in steps] for side in (1, -1)])
+        return is_flat(lost, parabola)
 
 
 def every_state(features: FeatureChannel) -> Codes:

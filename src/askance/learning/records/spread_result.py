@@ -13,7 +13,7 @@ from askance.learning.records.validation import Table
 METHODS = ("auto", "collapsed", "mixture", "spectral", "sampling", "enumerate")
 UNDETERMINED = "the reports do not determine all parameters"
 RIDGE_BITES = "the ridge is strong enough to bias the estimates"
-# Share of a parameter's curvature that is the ridge's, above which its standard error would mislead.
+# Share of what is known of a parameter that is the ridge's, above which its standard error would mislead.
 _BITES = 0.02
 
 
@@ -104,7 +104,7 @@ def free_covariance(likelihood: LogitObjective, theta: Floats, ridge: float) -> 
     # The intercept's ridge is not asked about: it moves predictions, not what features do.
     if np.delete(shares, np.arange(rows) * width).max(initial=0.0) > _BITES:
         return None, RIDGE_BITES
-    if not np.all(np.isfinite(at_centre)) or np.diag(at_centre).min() < 0:
+    if at_centre is None or not np.all(np.isfinite(at_centre)) or np.diag(at_centre).min() < 0:
         return None, UNDETERMINED
     to_origin = np.eye(width)
     to_origin[0, 1:] = -likelihood.centre
