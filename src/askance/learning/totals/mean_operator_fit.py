@@ -19,6 +19,7 @@ from askance.learning.totals.risk_solver import (
     minimise_softmax,
     summing_to_the_mean,
 )
+from askance.learning.totals.told_relation import in_contrasts, notes_on_relation
 from askance.releases.mean_operator import MeanOperator
 from askance.solvers.softmax import symmetric
 
@@ -89,10 +90,15 @@ class MeanOperatorProblem:
         noise = lift @ noise @ lift.T
         if classes == 2:
             fit = self._binary(features, mu[0], noise)
-            return replace(fit, rows=fit.rows[None])
-        if self.loss.softmax:
-            return self._softmax(features, mu, noise)
-        return self._each_against_the_rest(features, mu, noise)
+            fit = replace(fit, rows=fit.rows[None])
+        elif self.loss.softmax:
+            fit = self._softmax(features, mu, noise)
+        else:
+            fit = self._each_against_the_rest(features, mu, noise)
+        if not features.intercept:
+            return fit
+        remarks = notes_on_relation(*in_contrasts(mu, noise), features.moments, features.rows)
+        return replace(fit, notes=(*remarks, *fit.notes))
 
     # -- two classes ---------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from askance.engines.local.engine import LocalEngine, one_thread_algebra
 from askance.engines.sources import ArraySource
 from askance.learning.totals.mean_operator_fit import OperatorFit
 from askance.learning.totals.shaped_sums import ShapedSums, ShapedTotals
+from askance.learning.totals.told_relation import contrasts_of, in_contrasts, notes_on_relation
 from askance.mechanisms.sums.label_shape import LabelShape
 from askance.mechanisms.sums.shape_choice import SCORE_VARIANCE
 from askance.releases.mean_operator import MeanOperator
@@ -77,7 +78,7 @@ def fit_shaped(
     between = _between_scales(found, best)
     if len(X) > part.source.num_rows:
         best = whole.solved(best.theta, best.scale)
-    return whole.finished(best, best.covariance + between)
+    return whole.finished(best, best.covariance + between, part.notes_on_relation() if intercept else ())
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,13 +110,9 @@ class _Problem:
     @classmethod
     def of(cls, X: Floats, operator: MeanOperator, shape: LabelShape, intercept: bool, engine: Engine) -> "_Problem":
         classes = len(operator.classes)
-        contrasts = _contrasts(classes)
-        # Of two classes, the total is that of [second] - [first].
-        weights = np.eye(1) / np.sqrt(2.0) if classes == 2 else contrasts.T
-        lift: Floats = np.kron(weights, np.eye(operator.width))
-        noise = lift @ operator.noise_covariance @ lift.T
-        target = lift @ operator.values.ravel()
-        return cls(_source(X), engine, shape, intercept, contrasts, target, noise, operator.rows)
+        contrasts = contrasts_of(classes)
+        target, noise = in_contrasts(np.atleast_2d(operator.values), operator.noise_covariance)
+        return cls(_source(X), engine, shape, intercept, contrasts, target.ravel(), noise, operator.rows)
 
     def on_some_rows(self, X: Floats) -> "_Problem":
         """The same with shaped rows at hand: of evenly spread ones if there are many, at the price of their chance."""
@@ -187,7 +184,14 @@ class _Problem:
         posterior = np.diag(prior) - lifted.T @ np.linalg.solve(inner, lifted)
         return _Found(theta, scale, value, float(evidence), steps, converged, posterior, totals.spread / totals.rows)
 
-    def finished(self, found: _Found, covariance: Floats) -> OperatorFit:
+    def notes_on_relation(self) -> tuple[str, ...]:
+        """What to say of a total that its noise may have made."""
+        sums = self.totals(np.zeros(self.theta_shape), with_slopes=False)
+        return notes_on_relation(
+            self.target.reshape(self.theta_shape[0], -1), self.noise, sums.second / sums.rows, self.people
+        )
+
+    def finished(self, found: _Found, covariance: Floats, remarks: tuple[str, ...]) -> OperatorFit:
         """Return parameters of features as they are: of the second class, or of every class."""
         back = self.shape.in_raw_units(self.intercept)
         against_first = self.contrasts[1:] - self.contrasts[0]
@@ -203,7 +207,7 @@ class _Problem:
             risk=found.value / self.people,
             iterations=found.steps,
             converged=found.converged,
-            notes=tuple(notes),
+            notes=(*remarks, *notes),
             of_total=True,
         )
 
@@ -230,10 +234,3 @@ def _slopes(totals: ShapedTotals) -> Floats:
 
 def _source(rows: Floats) -> ArraySource:
     return ArraySource(Records(np.ascontiguousarray(rows), np.zeros(len(rows), dtype=np.uint8)), _PART_ROWS)
-
-
-def _contrasts(classes: int) -> Floats:
-    """Orthogonal directions of length 1 and sum zero, classes x (classes - 1); the last class is on the upper side."""
-    full, _ = np.linalg.qr(np.column_stack([np.ones(classes), np.eye(classes)[:, 1:]]))
-    contrasts: Floats = full[:, 1:]
-    return contrasts * np.where(contrasts[-1] < 0, -1.0, 1.0)
