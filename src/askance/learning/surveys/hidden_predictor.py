@@ -31,10 +31,12 @@ from askance.learning.surveys.hidden_answers import (
     notes_on_reports,
 )
 from askance.learning.surveys.hidden_formula import split_formula
-from askance.learning.surveys.outcome_families import LEAST_LOG_SPREAD, Outcome
+from askance.learning.surveys.hidden_states import HiddenStates
+from askance.learning.surveys.outcome_families import LEAST_LOG_SPREAD, LinearOutcome, Outcome
+from askance.learning.surveys.outcome_law import normal_law_p_value
 from askance.learning.surveys.predictor_model import PredictorModel
 from askance.learning.surveys.survey_estimator import SurveyEstimator
-from askance.learning.surveys.survey_fit import effective_weights, few_people, fit_survey
+from askance.learning.surveys.survey_fit import SurveyFit, effective_weights, few_people, fit_survey
 from askance.learning.surveys.survey_release import SurveyTable
 from askance.learning.surveys.survey_sample import SurveySample
 from askance.releases.reading import open_release
@@ -44,6 +46,7 @@ from askance.reports.summary import Summary
 
 _MOST_STATES = 64  # combinations of hidden answers: each multiplies the work, and needs people of its own
 _DISAGREE = 0.05  # p-value below which two estimates of the same are taken to differ
+_NOT_NORMAL = 0.01  # p-value below which the law of a linear outcome is taken to be another than the likelihood's
 # Corrected scores whose variance is a smaller part of the likelihood's show that the likelihood's model is wrong: with
 # the right one it is the more precise. The gap to 1 is for the noise of both.
 _LESS_VARIANCE = 0.8
@@ -277,11 +280,16 @@ class HiddenPredictor(SurveyEstimator, LikelihoodResults, WaldResults):
             # The likelihood is the more precise of people drawn one by one, whoever was drawn with whom.
             plain = fit.sandwich(model.likelihood(weights)) if weights is not None else fit.bread
             own, other = (np.diag(one)[model.hidden_places] for one in (plain, corrected.plain))
-            if not by_moments and (p < _DISAGREE or not (other >= _LESS_VARIANCE * own).all()):
+            law = self._law_p_value(model, fit, likelihood, weights, sample)
+            dearer = bool((other >= _LESS_VARIANCE * own).all())
+            if not by_moments and (p < _DISAGREE or law < _NOT_NORMAL or not dearer):
                 by_moments = self.method == "auto"
                 instead = "Corrected scores are reported." if by_moments else "Corrected scores: method='moments'."
-                doubt = f"Likelihood and corrected scores disagree about the hidden answers (p = {p:.2g})"
-                if p >= _DISAGREE:
+                if p < _DISAGREE:
+                    doubt = f"Likelihood and corrected scores disagree about the hidden answers (p = {p:.2g})"
+                elif law < _NOT_NORMAL:
+                    doubt = f"The outcome is not normal around its line, or not as spread everywhere (p = {law:.2g})"
+                else:
                     doubt = (
                         "Corrected scores are more precise than the likelihood, as they cannot be where its laws hold"
                     )
@@ -312,6 +320,23 @@ class HiddenPredictor(SurveyEstimator, LikelihoodResults, WaldResults):
         people = float(len(model.outcome.values) if weights is None else weights.sum())
         self.log_likelihood_ = value - people * math.log(model.outcome.scale)
         return [*notes, *said]
+
+    @staticmethod
+    def _law_p_value(
+        model: PredictorModel,
+        fit: SurveyFit,
+        likelihood: HiddenStates,
+        weights: Floats | None,
+        sample: SurveySample | None,
+    ) -> float:
+        """Of the law of a linear outcome; other families have none to be wrong, or one that is seen by its spread."""
+        factor = model.outcome_factor
+        if not isinstance(factor, LinearOutcome):
+            return 1.0
+        states = likelihood.rows(fit.theta).states
+        return normal_law_p_value(
+            factor, fit.theta[: factor.size], states, model.covariates.design[:, 1:], weights, sample
+        )
 
     def _keep_corrected(
         self, fit: CorrectedFit, names: tuple[str, ...], back: Floats, shift: Floats, sample: SurveySample | None
