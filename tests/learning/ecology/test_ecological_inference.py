@@ -316,3 +316,16 @@ def test_rare_columns_that_differ_widely_between_few_units_are_named():
         ask.EcologicalInference(**names).fit(rows[:12], columns[:12])
     many = ask.EcologicalInference(**names).fit(rows, columns)
     assert not any("tell little" in note for note in many.notes_)
+
+
+def test_what_totals_cannot_show_is_said_to_be_assumed():
+    """Shares of both rows that rise with the mix give the totals of constant shares: 1.0 and .1 for .75 and .27."""
+    rng = np.random.default_rng(12)
+    mix = rng.beta(2, 3, 60)
+    left = rng.binomial(500, mix)
+    rows = np.column_stack([left, 500 - left])
+    chosen = rng.binomial(rows, np.column_stack([0.5 + 0.5 * mix, 0.1 + 0.5 * mix]))
+    columns = np.column_stack([chosen.sum(axis=1), 500 - chosen.sum(axis=1)])
+    model = ask.EcologicalInference(random_state=0).fit(rows, columns)
+    assert model.shares_[0, 0] > chosen[:, 0].sum() / left.sum() + 0.15
+    assert "assumed: shares of all rows do not rise together with the mix of units" in str(model.summary())

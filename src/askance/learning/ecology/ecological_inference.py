@@ -199,6 +199,7 @@ class EcologicalInference(Estimator):
             ("units", f"{self.n_units_:,} ({self.n_people_:,} people)"),
             ("rows and columns", f"{len(self.rows_)} and {len(self.classes_)}"),
             ("method", "normal law of totals, three strengths of change between units, intervals from draws"),
+            ("assumed", "shares of all rows do not rise together with the mix of units: totals cannot show that"),
         )
         title = "Shares of the columns in each row, from totals of units"
         return Summary(title, names, values, level, facts, self.notes_, self.privacy_statement_)
