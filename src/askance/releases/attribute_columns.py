@@ -32,6 +32,9 @@ class AttributeColumn(NumberColumn):
         states = self.law.values_as(_number_type(values.type)).astype(float)
         return pc.index_in(numbers, value_set=pa.array(states), skip_nulls=True)
 
+    def meant(self) -> str:
+        return super().meant() if self.law is None else self.law.wanted()
+
     def wanted(self) -> str:
         return super().wanted() if self.law is None else self.law.wanted()
 

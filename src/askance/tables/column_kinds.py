@@ -164,8 +164,12 @@ class NumberColumn(_PlainColumn):
             return pc.or_(values.is_null(), pc.is_in(lower, value_set=_MISSING_NUMBERS))
         return super().is_missing(values)
 
+    def meant(self) -> str:
+        """What a value is, without how large it may be."""
+        return "a finite number"
+
     def wanted(self) -> str:
-        return f"a finite number, at most {_LARGEST:g} in size, and 0 or at least {_SMALLEST:g}"
+        return f"{self.meant()}, at most {_LARGEST:g} in size, and 0 or at least {_SMALLEST:g}"
 
     def problem(self, values: pa.Array) -> str:
         said = str(values[0].as_py()).strip()
@@ -183,11 +187,12 @@ class NumberColumn(_PlainColumn):
             )
         if self.decimal == "." and len(said) <= _MOST_SHOWN and re.fullmatch(_WITH_THOUSANDS, said):
             return f"{said!r} has commas: write {said.replace(',', '')}, with nothing between thousands"
-        if marked := re.fullmatch(_WITH_MARK, said):
-            alone = marked[1].replace("\N{MINUS SIGN}", "-")
-            return f"{said!r} is not a finite number: write {alone}, as digits alone"
+        marked = re.fullmatch(_WITH_MARK, said)
+        alone = said if marked is None else marked[1].replace("\N{MINUS SIGN}", "-")
+        if alone != said:
+            return f"{said!r} is not {self.meant()}: write {alone}, as digits alone"
         if _is_text(values) and not re.search("[0-9]", said):  # no limits for what was never meant as a number
-            return f"{_shown(said)} is not a finite number"
+            return f"{_shown(said)} is not {self.meant()}"
         return super().problem(values)
 
 
