@@ -62,6 +62,15 @@ def test_a_ledger_is_charged_for_the_longest_sequence(truth):
     assert "5.386" in checks["guarantee"].words
 
 
+def test_sequences_that_are_texts_with_blanks_are_counted_by_words(truth):
+    """A CSV has no lists: paying for one ended in an error of Arrow."""
+    table = truth.parent / "truth.csv"
+    table.write_text("id,tags,native\na,D,no\nb,D N V  N,yes\nc,,no\n")
+    ledger = ask.Ledger.create(truth.parent / "tags.ledger", 6, data_set="tags")
+    pay_for_answers(STUDY, table, ledger, "id", truth.parent / "release.parquet")
+    assert float(ledger.entries[0].level.epsilon) == pytest.approx(LONGEST, rel=1e-8)
+
+
 def test_a_channel_of_sequences_has_no_cost_of_its_own():
     with pytest.raises(InvalidInput, match="guarantee_of"):
         channel_loss(ask.PerToken(ask.Warner(0.8)))

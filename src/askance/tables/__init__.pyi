@@ -48,3 +48,4 @@ from askance.tables.sentences import read_conllu as read_conllu
 from askance.tables.sentences import read_sentences as read_sentences
 from askance.tables.sequence_columns import LabelsColumn as LabelsColumn
 from askance.tables.sequence_columns import WordsColumn as WordsColumn
+from askance.tables.sequence_columns import word_lists as word_lists

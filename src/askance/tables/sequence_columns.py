@@ -26,7 +26,7 @@ class WordsColumn:
 
     def convert(self, values: pa.Array) -> pa.Array:
         """Return lists; null where a row is none, or holds something that it should not."""
-        rows = _lists(values)
+        rows = word_lists(values)
         if rows is None:
             return pa.nulls(len(values), pa.list_(pa.string()))
         if pa.types.is_null(rows.type.value_type):  # empty lists, all of them
@@ -47,7 +47,7 @@ class WordsColumn:
     def problem(self, values: pa.Array) -> str:
         """Say which entry of the first row is wrong."""
         value = values[0]
-        rows = _lists(pa.array([value.as_py()], value.type))
+        rows = word_lists(pa.array([value.as_py()], value.type))
         if rows is not None:
             bad = np.flatnonzero(np.asarray(self._each.convert(rows.values).is_null()))
             if len(bad):
@@ -70,7 +70,8 @@ class LabelsColumn(WordsColumn):
         return f"a list of labels among {listed(self.labels)}"
 
 
-def _lists(values: pa.Array) -> pa.ListArray | None:
+def word_lists(values: pa.Array) -> pa.ListArray | None:
+    """Return lists as a column has them, or the words of texts; None of anything else."""
     kind = values.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         trimmed = pc.utf8_trim_whitespace(values.cast(pa.string()))
