@@ -137,9 +137,11 @@ def test_few_rows_with_most_of_the_weight_are_few_rows(name):
     assert sum(covered) >= 180
 
 
-def test_the_spread_of_a_weighted_mean_is_that_of_its_quadratic_form():
+@pytest.mark.parametrize("rest", [0.5, 1e-3, 1e-4, 1e-6])
+def test_the_spread_of_a_weighted_mean_is_that_of_its_quadratic_form(rest):
+    """Beside a row with .9999 of the weight the degrees were negative, or a division by zero."""
     rng = np.random.default_rng(23)
-    shares = rng.dirichlet(np.full(12, 0.5))
+    shares = np.append(rest * rng.dirichlet(np.full(11, 0.5)), 1 - rest)
     about_mean = np.eye(12) - np.outer(np.ones(12), shares)
     form = about_mean.T @ np.diag(shares**2) @ about_mean
     found = WeightedSpread.of(shares)

@@ -36,11 +36,21 @@ class WeightedSpread(NamedTuple):
         """Work it out from weights that sum to one.
 
         The sum is a quadratic form of the rows, with the matrix (I - 1 w')' diag(w^2) (I - 1 w') = B: its mean is tr B,
-        and its degrees of freedom are (tr B)^2 / tr B^2.
+        and its degrees of freedom are (tr B)^2 / tr B^2. Beside a row with nearly all of the weight both are tiny
+        differences of sums near one: so the heaviest row is counted apart, by what others leave it.
         """
-        two, three, four, five = (float(np.sum(shares**power)) for power in (2, 3, 4, 5))
-        trace = two - 2 * three + two**2
+        heaviest = int(np.argmax(shares))
+        others = np.delete(shares, heaviest)
+        most, left, squares = float(shares[heaviest]), float(others.sum()), others * others
+        two, three, four = float(squares.sum()), float(squares @ others), float(squares @ squares)
+        all_two = most**2 + two
+        # Products c_ij of what is left of rows i and j; B has the same traces as w_i w_j c_ij.
+        own = left**2 + two
+        with_own = two - left * most - others
+        trace = most**2 * own + two - 2 * three + all_two * two
         if not trace > _ALONE:
             return cls(math.nan, 0.0)
-        square = four + 2 * (three**2 + four * two) + two**4 - 4 * five + 2 * two * four - 4 * two**2 * three
-        return cls(round(two / trace, 12), round(trace**2 / square, 9))
+        square = most**4 * own**2 + 2 * most**2 * float(squares @ with_own**2)
+        square += four + 2 * (all_two * four - 2 * float(squares @ (squares * others)))
+        square += (all_two * two) ** 2 - 4 * all_two * two * three + 2 * (two * four + three**2)
+        return cls(round(all_two / trace, 12), round(trace**2 / square, 9))
