@@ -1,10 +1,14 @@
 """Quotation marks that are never closed: rows after them are neither lost nor published in a cell of another."""
 
+import csv
 import gzip
+import io
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from askance.errors import InvalidInput
+from askance.tables.csv_quotes import check_quotes
 from askance.tables.data_files import open_data
 
 BODY = "no,Ayr\nyes,Bute\n" * 30
@@ -42,6 +46,15 @@ def test_marks_that_belong_to_a_cell_are_read(tmp_path):
     for end in ("\n", "\r\n"):
         (tmp_path / "a.csv").write_bytes(end.join(["n,town", *(f"1,{cell}" for cell in cells), ""]).encode())
         assert open_data(tmp_path / "a.csv").read(["town"])["town"].to_pylist() == said
+
+
+def test_files_that_are_read_at_once_are_read_as_one_by_one():
+    """The limit on cells is that of the process: one thread set it back while another read, whose file was refused."""
+    before, text = csv.field_size_limit(), b"n,town\n" + b'1,"Ayr\n' + b"x" * 200_000 + b'"\n'
+    with ThreadPoolExecutor(4) as threads:
+        files = [threads.submit(check_quotes, lambda: io.BytesIO(text * 10), ",", "a.csv") for _ in range(20)]
+    assert [file.result() for file in files] == [None] * 20
+    assert csv.field_size_limit() == before
 
 
 def test_nobodys_answer_is_published_in_the_cell_of_another(tmp_path, run, monkeypatch):

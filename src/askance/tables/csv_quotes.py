@@ -2,7 +2,9 @@
 
 import csv
 import io
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import BinaryIO
 
 import numpy as np
@@ -11,6 +13,7 @@ from askance.errors import InvalidInput
 
 _BLOCK_BYTES = 1 << 22  # at a time; no cell may be longer
 _QUOTE = ord('"')
+_LIMIT = threading.Lock()  # on the length of a cell, which the module csv has once for all threads
 
 
 def check_quotes(opened: Callable[[], BinaryIO], delimiter: str, name: str) -> None:
@@ -35,10 +38,9 @@ def check_quotes(opened: Callable[[], BinaryIO], delimiter: str, name: str) -> N
     with opened() as file:
         if not _breaks_lines_in_quotes(file):
             return
-    longest = csv.field_size_limit(_BLOCK_BYTES)  # of the whole process: set back below
     first_line = 1
     try:
-        with opened() as file, io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
+        with _long_cells(), opened() as file, io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
             rows = csv.reader(text, delimiter=delimiter, strict=True)
             for _ in rows:
                 first_line = rows.line_num + 1
@@ -49,8 +51,16 @@ def check_quotes(opened: Callable[[], BinaryIO], delimiter: str, name: str) -> N
             "a mark at both ends of a cell, and two marks for one inside it",
             "Otherwise the rows that follow would be a part of this cell.",
         ) from None
-    finally:
-        csv.field_size_limit(longest)
+
+
+@contextmanager
+def _long_cells() -> Iterator[None]:
+    with _LIMIT:  # a second thread would set the limit back to that of the first, or while that still reads
+        longest = csv.field_size_limit(_BLOCK_BYTES)
+        try:
+            yield
+        finally:
+            csv.field_size_limit(longest)
 
 
 def _breaks_lines_in_quotes(file: BinaryIO) -> bool:
