@@ -105,7 +105,7 @@ def wrapped_labels(texts: Sequence[str]) -> list[str]:
     time in it)?
     """
     labels = [wrapped_label(text) for text in texts]
-    for label in set(labels):
+    for label in dict.fromkeys(labels):  # in their order: a page is made again byte for byte
         alike = [place for place, other in enumerate(labels) if other == label]
         if len({texts[place] for place in alike}) > 1:
             # In the order of the alphabet, what the first and the last begin with is what all of them begin with.
