@@ -130,4 +130,5 @@ def test_an_inverse_passes_over_columns_that_are_left_out():
     np.testing.assert_allclose(inverse[np.ix_(seen, seen)] @ information[np.ix_(seen, seen)], np.eye(10), atol=1e-6)
     np.testing.assert_array_equal(inverse, inverse.T)
     assert not inverse_information(np.zeros((3, 3))).any()
+    assert np.isnan(inverse_information(np.diag([1.0, np.nan]))).all()
     np.testing.assert_allclose(inverse_information(np.ones((3, 3))), np.full((3, 3), 1 / 9))

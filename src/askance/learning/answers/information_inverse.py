@@ -11,7 +11,7 @@ _PLAIN = 1e8  # trace of the inverse up to which all eigenvalues are far from th
 
 
 def inverse_information(information: Floats) -> Floats:
-    """Return the inverse where there is information, and zeros where there is none.
+    """Return the inverse where there is information, and zeros where there is none; NaN where that is not known.
 
     Examples
     --------
@@ -19,6 +19,8 @@ def inverse_information(information: Floats) -> Floats:
     array([[0.25, 0.  ],
            [0.  , 0.  ]])
     """
+    if np.isnan(information).any():  # no number is larger than it: its column would be left out, as if certain
+        return np.full_like(information, np.nan)
     size = np.abs(np.diag(information))
     # Columns that are left out have zeros, of which an inverse makes rounding: it is not to be blown up.
     told = np.flatnonzero(size > 0)
