@@ -27,6 +27,8 @@ NO_ESTIMATES: Floats = np.empty((0, len(COLUMNS)))
 class Summary:
     """Estimates with standard errors, z, p and intervals; and what a reader must know beside them.
 
+    A table of shares has no z and no p, which would test a share against zero: they are NaN, and not shown.
+
     Parameters
     ----------
     title : str
@@ -109,12 +111,23 @@ class Summary:
         return [decimals_for(error) for error in self.values[:, 1].tolist()]
 
     def cells(self) -> list[list[str]]:
-        """Return each row as people read it: name, estimate, standard error, z, p, lower and upper limit."""
+        """Return each row as people read it: name, estimate, standard error, z, p, lower and upper limit.
+
+        Without z or p where no row has one.
+        """
         rows = zip(self.names, self.values.tolist(), self.decimals(), strict=True)
+        has_z, has_p = self._has_tests
         return [
-            [name, *(number(v, digits) for v in (e, s)), number(z, 2), p_value(p), *(limit(v, digits) for v in limits)]
+            [name, *(number(v, digits) for v in (e, s)), *[number(z, 2)] * has_z, *[p_value(p)] * has_p]
+            + [limit(v, digits) for v in limits]
             for name, (e, s, z, p, *limits), digits in rows
         ]
+
+    @property
+    def _has_tests(self) -> tuple[bool, bool]:
+        """Whether any row has a z, and a p."""
+        there = np.isfinite(self.values)
+        return bool(there[:, 2].any()), bool(there[:, 3].any())
 
     @property
     def percent(self) -> str:
@@ -123,7 +136,8 @@ class Summary:
 
     def heads(self) -> list[str]:
         """Return the heads of :meth:`cells`."""
-        return ["", "estimate", "std. error", "z", "p", f"{self.percent} from", "to"]
+        has_z, has_p = self._has_tests
+        return ["", "estimate", "std. error", *["z"] * has_z, *["p"] * has_p, f"{self.percent} from", "to"]
 
     @property
     def cautions(self) -> tuple[str, ...]:
@@ -220,14 +234,16 @@ def summarise(
     facts: tuple[tuple[str, str], ...] = (),
     notes: tuple[str, ...] = (),
     privacy: str = "",
+    *,
+    tested: bool = True,
 ) -> Summary:
-    """Make a table of Wald statistics."""
+    """Make a table of Wald statistics; where zero is no value to test, as of shares, without z and p."""
     from scipy.special import ndtr, ndtri
 
     level = checked_confidence(level)
     errors = standard_errors(covariance)
     with np.errstate(divide="ignore", invalid="ignore"):
-        z = estimates / errors
+        z = estimates / errors if tested else np.full(len(errors), np.nan)
     reach = ndtri(0.5 + level / 2) * errors
     values = np.column_stack([estimates, errors, z, 2 * ndtr(-np.abs(z)), estimates - reach, estimates + reach])
     return Summary(title, names, values, level, facts, notes, privacy)

@@ -164,3 +164,25 @@ def test_the_figure_shows_shares():
     axes = fitted.plot()
     assert axes.get_xlabel() == "share of all respondents (%)"
     assert axes.get_xlim()[0] == 0
+
+
+def test_a_table_of_shares_does_not_test_them_against_zero():
+    table = ask.Prevalence(ask.Warner(0.8)).fit(["no"] * 600 + ["yes"] * 400).summary()
+    assert table.heads() == ["", "estimate", "std. error", "95% from", "to"]
+    assert {len(row) for row in table.cells()} == {len(table.heads())}
+    assert np.isnan(table.values[:, 2:4]).all()
+    assert table.to_dict()["estimates"]["yes"]["p_value"] is None
+    for shown in (str(table), table.to_markdown(), table.to_latex(), table._repr_html_()):
+        assert "<.0001" not in shown
+        assert "&lt;.0001" not in shown
+
+
+def test_in_a_joint_table_odds_ratios_are_tested_and_shares_are_not():
+    rng = np.random.default_rng(1)
+    first = rng.random(3000) < 0.4
+    truth = {"a": first, "b": np.where(rng.random(3000) < 0.7, first, ~first)}
+    channels = {name: ask.Warner(0.9) for name in truth}
+    reports = {name: channels[name].simulate(np.where(held, "yes", "no"), rng) for name, held in truth.items()}
+    table = ask.JointTable(channels).fit(reports).summary()
+    tested = {name for name, p in zip(table.names, table["p_value"], strict=True) if np.isfinite(p)}
+    assert tested == {"log odds ratio a x b", "correlation a x b"}

@@ -293,14 +293,15 @@ class Prevalence(Estimator):
         return limits
 
     def summary(self, level: float = 0.95) -> Summary:
-        """Return proportions, standard errors, z, p and intervals as a table."""
+        """Return proportions, standard errors and intervals as a table."""
         check_is_fitted(self, "proportions_")
         if hasattr(self, "unknown_numbers_"):
             return shares_summary(self, level)
         names = tuple(str(label) for label in self.classes_)
         sampled = sample_facts(self.sample_, names, self.degrees_, self.design_effects_)
         facts = (("reports", f"{self.n_reports_}"), ("method", self.method), *sampled)
-        wald = summarise("Proportions of the true answers", names, self.proportions_, self.covariance_, level)
+        title = "Proportions of the true answers"
+        wald = summarise(title, names, self.proportions_, self.covariance_, level, tested=False)
         wald = with_intervals(wald, ["wald"] * len(names), (), self.degrees_)
         values = wald.values.copy()
         values[:, 4:6] = np.clip(values[:, 4:6], 0.0, 1.0)

@@ -180,8 +180,8 @@ def shares_summary(estimator: Any, level: float) -> Summary:
     sampled = sample_facts(estimator.sample_, names, estimator.degrees_, estimator.design_effects_)
     facts = (("reports", f"{estimator.n_reports_}"), ("method", estimator.method), *sampled)
     title = "Proportions of the true answers"
-    notes, privacy = estimator.notes_, estimator.privacy_statement_
-    wald = summarise(title, names, estimator.proportions_, estimator.covariance_, level, facts, notes, privacy)
+    said = facts, estimator.notes_, estimator.privacy_statement_
+    wald = summarise(title, names, estimator.proportions_, estimator.covariance_, level, *said, tested=False)
     wald = with_intervals(wald, ["wald"] * len(names), (), estimator.degrees_)
     wald.values[:, 4:6] = np.clip(wald.values[:, 4:6], 0.0, 1.0)
     unknown: UnknownNumbers = estimator.unknown_numbers_

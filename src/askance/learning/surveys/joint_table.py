@@ -322,7 +322,7 @@ class JointTable(SurveyEstimator):
         degrees: Sequence[float],
         shares_from: int = 0,
     ) -> Summary:
-        wald = summarise(title, names, estimates, covariance, level)
+        wald = summarise(title, names, estimates, covariance, level, tested=False)
         wald = with_intervals(wald, ["wald"] * len(names), (), degrees)
         limits = wald.values.copy()
         limits[shares_from:, 4:6] = np.clip(limits[shares_from:, 4:6], 0.0, 1.0)
