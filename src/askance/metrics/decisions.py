@@ -1,6 +1,6 @@
 """Metrics of predicted classes: accuracy, recall, precision, and the confusion matrix that they come from."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from askance.frames import refuse_other_rows
 from askance.learning.face.classes import class_codes
 from askance.learning.face.hidden_truth import Estimate, HiddenTruth
 from askance.learning.face.scoring import notice_what_no_channel_reports
+from askance.metrics.rare_predictions import RarePrediction, ratio_of_predictions
 
 
 def accuracy(reports: Any, predicted: Any, channel: Any, *, design: Any = None, sample_weight: Any = None) -> Estimate:
@@ -73,8 +74,8 @@ def precision(
     """
     truth, chosen = _read(reports, predicted, channel, design, sample_weight)
     code = truth.place(of)
-    there = np.repeat(chosen[:, None] == code, len(truth.classes), axis=1).astype(float)
-    return truth.ratio(there * _is(code, truth), there, f"those predicted to be {truth.named(code)}")
+    said, is_so = _of_cells(truth, code)
+    return ratio_of_predictions(truth, chosen, said * is_so, said, f"those predicted to be {truth.named(code)}")
 
 
 def f1(
@@ -91,8 +92,9 @@ def f1(
     """
     truth, chosen = _read(reports, predicted, channel, design, sample_weight)
     code = truth.place(of)
-    there, of_class = (chosen[:, None] == code).astype(float), _is(code, truth)
-    return truth.ratio(2 * there * of_class, there + of_class, f"those who are {truth.named(code)}, or said to be")
+    said, is_so = _of_cells(truth, code)
+    whom = f"those who are {truth.named(code)}, or said to be"
+    return ratio_of_predictions(truth, chosen, 2 * said * is_so, said + is_so, whom)
 
 
 def balanced_accuracy(
@@ -111,8 +113,9 @@ def balanced_accuracy(
     sizes = np.array([truth.seen_class(code) for code in range(len(truth.classes))])
     recalls = np.diag(truth.cells(chosen, len(sizes))[0]) / sizes
     # A truth counts for the recall of its own class only.
-    costs = (_is(chosen, truth) - recalls) / sizes / len(sizes)
-    return truth.estimate(float(recalls.mean()), costs, "consistent")
+    costs = (np.eye(len(sizes)) - recalls) / sizes / len(sizes)
+    found = truth.estimate(float(recalls.mean()), costs[chosen], "consistent")
+    return replace(found, std_error=RarePrediction.of(truth, chosen, costs).error(found.std_error, costs))
 
 
 @dataclass(frozen=True)
@@ -191,5 +194,11 @@ def _is(code: Any, truth: HiddenTruth) -> Floats:
 
 
 def _recall(truth: HiddenTruth, chosen: NDArray[np.int64], code: int) -> Estimate:
-    of_class = _is(code, truth)
-    return truth.ratio(of_class * (chosen[:, None] == code), of_class, f"those who are {truth.named(code)}")
+    said, is_so = _of_cells(truth, code)
+    return ratio_of_predictions(truth, chosen, said * is_so, is_so, f"those who are {truth.named(code)}")
+
+
+def _of_cells(truth: HiddenTruth, code: int) -> tuple[Floats, Floats]:
+    """Whether a class is predicted, and whether it is true, by predicted and true class."""
+    one = np.eye(len(truth.classes))[code]
+    return np.repeat(one[:, None], len(one), axis=1), np.repeat(one[None], len(one), axis=0)
