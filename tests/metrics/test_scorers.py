@@ -189,3 +189,27 @@ def test_a_name_that_is_none_is_refused():
         ask.scorer("log_loss")
     with pytest.raises(ask.InvalidInput, match="of='both'"):
         ask.scorer("roc_auc", of="both")
+
+
+@pytest.mark.parametrize("name", ["accuracy", "roc_auc", "neg_log_loss"])
+@pytest.mark.parametrize("model", [ask.AnswerRegression(CHANNEL), ask.IndirectModel(ask.States(), CHANNEL)])
+def test_models_that_are_no_classifiers_of_scikit_learn_are_scored(study, model, name):
+    X, truth, reports = study
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        scores = cross_val_score(model, X, reports, scoring=ask.scorer(name), cv=2)
+        assert np.isfinite(scores).all()
+        scored = ask.scorer(name).estimate(model.fit(X, reports), X, reports)
+        known = ask.scorer(name, of="truth").estimate(model, X, truth)
+    assert abs(scored.value - known.value) < 4 * scored.std_error
+
+
+def test_named_designs_of_such_a_model_are_its_channel(study):
+    X, truth, _ = study
+    rng = np.random.default_rng(8)
+    designs = {"a": CHANNEL, "b": ask.Warner(0.8, list(CHANNEL.classes))}
+    channel, design = ask.DesignPerRow(designs), rng.choice(["a", "b"], len(X))
+    reports = channel.simulate(truth, rng, design)
+    model = ask.AnswerRegression(designs).fit(X, reports, design=design)
+    scored = ask.scorer("accuracy").estimate(model, X, reports, design=design)
+    assert abs(scored.value - np.mean(model.predict(X) == truth)) < 4 * scored.std_error

@@ -8,9 +8,11 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from askance.arrays import Floats
+from askance.channels.labels.design_per_row import DesignPerRow
 from askance.channels.labels.finite import Identity
 from askance.errors import InvalidInput, did_you_mean
 from askance.learning.face.classes import class_array, class_codes
+from askance.learning.face.estimator import Estimator
 from askance.learning.face.hidden_truth import Estimate
 from askance.learning.face.scoring import Of, asks_for_truth
 from askance.metrics.decisions import accuracy, balanced_accuracy, f1, precision, recall
@@ -87,7 +89,10 @@ class ReportScorer:
         if self.channel is not None:
             return self.channel
         channel = getattr(model, "label_channel_", None)
-        if channel is not None:
+        if channel is None and _is_ours(model):
+            channel = getattr(model, "channel_", None) or getattr(model, "channel", None)
+            channel = DesignPerRow(channel) if isinstance(channel, Mapping) else channel
+        if hasattr(channel, "unbiasing_matrix"):
             return channel
         if self.of == "truth" and hasattr(model, "classes_"):
             return Identity(tuple(np.asarray(model.classes_).tolist()))
@@ -144,16 +149,26 @@ def _last_step(model: Any, X: Any) -> tuple[Any, Any]:
             return model, X
 
 
+def _has_classes(model: Any) -> bool:
+    """Whether a model predicts classes."""
+    return is_classifier(model) or _is_ours(model)
+
+
+def _is_ours(model: Any) -> bool:
+    """Whether a model of this library predicts classes, of which not all are scikit-learn's classifiers."""
+    return isinstance(model, Estimator) and hasattr(model, "classes_") and hasattr(model, "predict_proba")
+
+
 def _classes(model: Any, X: Any, channel: Any) -> Any:
     """What the model says itself, which need not be what is likeliest: a threshold may have been chosen."""
-    if not is_classifier(model) or hasattr(model, "scored_probabilities"):  # of reports of features, say
+    if not _has_classes(model) or hasattr(model, "scored_probabilities"):  # of reports of features, say
         return class_array(channel.classes)[_probabilities(model, X, channel).argmax(axis=1)]
     return model.predict(X)
 
 
 def _probabilities(model: Any, X: Any, channel: Any) -> Floats:
     """Probabilities of the channel's classes, in its order."""
-    if not is_classifier(model):
+    if not _has_classes(model):
         raise InvalidInput(f"a scorer of {type(model).__name__}", "a classifier")
     scored = getattr(model, "scored_probabilities", None) or getattr(model, "predict_proba", None)
     if scored is None:
