@@ -19,8 +19,10 @@ def did_you_mean(word: object, known: Iterable[object]) -> str:
     """
     from difflib import get_close_matches
 
-    close = get_close_matches(str(word), list(map(str, known)), n=1)
-    return f"Did you mean {close[0]!r}?" if close else ""
+    # Words that differ by case alone are the same word to who types them.
+    words = {name.casefold(): name for name in map(str, known)}
+    close = get_close_matches(str(word).casefold(), words, n=1)
+    return f"Did you mean {words[close[0]]!r}?" if close else ""
 
 
 class AskanceError(Exception):

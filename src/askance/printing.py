@@ -23,7 +23,7 @@ _BETWEEN_LINES = re.compile(f"(?![\n\t])[{_UNSEEN}]")
 
 # Parameters that are options of a command under the same name, where a message gives them a value.
 _PARAMETER = re.compile(
-    r"\b(covariance|intervals|link|loss|method|missing|penalty|ridge|structure|unmatched)=(?:'([\w-]+)'|([0-9]+(?:\.[0-9]+)?))"
+    r"\b(classes|covariance|intervals|link|loss|method|missing|penalty|ridge|structure|unmatched)=(?:'([\w,-]+)'|([0-9]+(?:\.[0-9]+)?))"
 )
 
 

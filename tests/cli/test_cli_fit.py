@@ -247,6 +247,12 @@ class TestOutput:
         assert any("no finite estimate" in note for note in found["notes"])
         assert found["diagnostics"]["penalty"].startswith("log-F")
 
+    def test_a_remedy_among_the_facts_is_an_option(self, place, capsys):
+        found = fitted(capsys, "release.parquet", "--question", "cheated", "--formula", FORMULA, "--ridge", "2")
+        assert found["diagnostics"]["intervals"] == "none for a penalised fit; ask for --intervals profile"
+        model = ask.IndirectClassifier(ridge=2.0).fit_release("release.parquet", question="cheated", formula=FORMULA)
+        assert model.summary().fact("intervals") == "none for a penalised fit; ask for intervals='profile'"
+
     def test_quiet_json_leaves_standard_error_alone(self, place, capsys):
         _, out, err = run(capsys, "release.parquet", "--question", "cheated", "--json", "--quiet")
         assert err == ""

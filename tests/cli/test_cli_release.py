@@ -222,6 +222,15 @@ BAD_FEATURES = {
 }
 
 
+def test_other_classes_than_the_labels_are_answered_with_the_option_to_write(place, run):
+    code, _, err = run(*releasing(classes=None))
+    assert code == 2
+    assert "the labels in 'ill' are 'no', 'yes'; expected one of -1, 1" in err
+    assert "--classes no,yes" in err
+    assert "did you mean" not in err
+    assert spent() == []
+
+
 @pytest.mark.parametrize("name", BAD_LABELS)
 def test_bad_labels(name, place, run):
     table, says = BAD_LABELS[name]

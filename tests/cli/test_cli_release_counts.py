@@ -47,6 +47,13 @@ def releasing(data="votes.csv", *flags, out="counts.json", **options):
     return ("release", "counts", data, *words, "--ledger", "budget.ledger", "--out", out, *flags)
 
 
+def test_other_classes_than_the_labels_are_answered_with_the_option_to_write(place, run):
+    code, _, err = run(*releasing(classes="Left,Right,None"))
+    assert code == 2
+    assert "--classes left,none,right" in err
+    assert spent() == []
+
+
 def spent():
     return [(entry.epsilon, entry.delta) for entry in ask.Ledger("budget.ledger").entries]
 

@@ -1,6 +1,7 @@
 """What people get wrong at the command line: what arrived, what was expected, what to do, and nothing written."""
 
 import gzip
+import json
 import re
 
 import pytest
@@ -107,3 +108,21 @@ def test_a_missing_value_is_said_with_what_to_do(place, run):
     code, _, err = run("fit", "holes.csv", "--study", "study.toml", "--formula", "cheated ~ age")
     assert code == 2
     assert "row 2: the value is missing (fill it in, or leave the row out)" in err
+
+
+def test_a_release_that_was_cut_off_is_named_as_one(place, run):
+    code, _, err = run("privatize", "study.toml", "answers.csv", "--out", "release.parquet", "--public-columns", "age")
+    assert code == 0, err
+    whole = (place / "release.parquet").read_bytes()
+    (place / "release.parquet").write_bytes(whole[: len(whole) // 2])
+    code, _, err = run("fit", "release.parquet")
+    assert code == 2
+    assert "its end is missing" in err
+    assert "cut off or damaged on its way: copy or write it again" in err
+    assert "magic" not in err
+
+
+def test_whoever_gives_json_a_value_is_answered_in_json(place, run):
+    code, out, err = run("fit", "answers.csv", "--study", "study.toml", "--json=true")
+    assert (code, out) == (2, "")
+    assert json.loads(err)["exit_code"] == 2

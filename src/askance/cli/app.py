@@ -114,7 +114,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _exit_code(arguments: list[str] | None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
-    fail = _fail_as_json if "--json" in given else _fail
+    fail = _fail_as_json if any(word.split("=")[0] == "--json" for word in given) else _fail
     try:
         with standard_input(given) as with_paths:
             return _run(with_paths, fail)

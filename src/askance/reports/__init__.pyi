@@ -36,6 +36,7 @@ from askance.reports.report import Report as Report
 from askance.reports.summary import NO_ESTIMATES as NO_ESTIMATES
 from askance.reports.summary import Summary as Summary
 from askance.reports.summary import checked_confidence as checked_confidence
+from askance.reports.summary import refuse_alpha as refuse_alpha
 from askance.reports.summary import standard_errors as standard_errors
 from askance.reports.summary import summarise as summarise
 from askance.reports.svg import inline_svg as inline_svg

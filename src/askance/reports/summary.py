@@ -225,6 +225,14 @@ def checked_confidence(level: Any, called: str = "level=") -> float:
     raise InvalidInput(arrived, "a confidence level between 0.5 and 1, such as 0.95", meant)
 
 
+def refuse_alpha(alpha: Any) -> None:
+    """Answer who asks for an interval by statsmodels' word for it with the level that is meant."""
+    if alpha is None:
+        return
+    is_number = isinstance(alpha, int | float | np.integer | np.floating) and 0 < alpha <= 0.5
+    raise InvalidInput(f"alpha={alpha!r}", f"level={1 - alpha if is_number else 0.95:g}, which is one less alpha")
+
+
 def summarise(
     title: str,
     names: tuple[str, ...],

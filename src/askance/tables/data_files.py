@@ -2,6 +2,7 @@
 
 import csv
 import io
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -164,9 +165,21 @@ def _open_file(path: Path) -> DataFile:
         check_quotes(lambda: pa.input_stream(str(path), compression=_codec(path)), delimiter, str(path))
         return DataFile(path, columns, False, delimiter=delimiter)
     except (pa.ArrowException, OSError, UnicodeDecodeError, csv.Error) as error:
+        if beginning.startswith(b"PAR1") and not _ends_as_parquet(path):
+            raise InvalidInput(
+                f"{path} cannot be read as Parquet: its end is missing",
+                "a whole file",
+                "It was cut off or damaged on its way: copy or write it again.",
+            ) from error
         raise InvalidInput(
             f"{path} cannot be read: {_plainly(error)}", "CSV (in UTF-8, with a header line) or Parquet"
         ) from error
+
+
+def _ends_as_parquet(path: Path) -> bool:
+    with path.open("rb") as file:
+        file.seek(-4, os.SEEK_END)
+        return file.read() == b"PAR1"
 
 
 def _parquet_chunks(data: DataFile, columns: list[str], row_groups: Sequence[int] | None) -> Iterator[Chunk]:

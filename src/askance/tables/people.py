@@ -18,6 +18,8 @@ from askance.tables.data_files import Data, open_data
 from askance.tables.identifiers import Identifiers
 from askance.tables.made_up_mark import refuse_reports
 
+_MOST_CLASSES = 10  # that a message says how to declare: more are numbers, or texts, and no labels
+
 
 @dataclass(frozen=True, eq=False)
 class PeopleFeatures:
@@ -97,8 +99,27 @@ def labels_of_people(path: StrPath, column: LabelColumn, *besides: str) -> tuple
     """Read the true label of each person of a file; and a table that has other columns, as they are."""
     data = open_data(path)
     refuse_reports(data, str(path))
-    table, (labels,) = read_columns(data, [column], *besides)
+    try:
+        table, (labels,) = read_columns(data, [column], *besides)
+    except InvalidInput:
+        _refuse_other_classes(data, column, path)
+        raise
     return table, labels
+
+
+def _refuse_other_classes(data: Data, column: LabelColumn, path: StrPath) -> None:
+    """Say what to declare where no label is one of the classes: nobody miswrote all of them."""
+    if column.name not in data.columns:
+        return
+    values = data.read([column.name]).column(column.name)
+    found = sorted(word for word in map(str, values.unique().drop_null().to_pylist()) if word.strip())
+    if 1 < len(found) <= _MOST_CLASSES and not set(found) & set(map(str, column.labels)):
+        raise InvalidInput(
+            f"{path}: the labels in {column.name!r} are {listed(found)}",
+            column.wanted(),
+            f"If these are all classes there may be, say so, the one that is asked about last: "
+            f"classes={','.join(found)!r}.",
+        )
 
 
 def read_columns(data: Data, wanted: Sequence[Column], *besides: str) -> tuple[pa.Table, list[pa.Array]]:

@@ -15,6 +15,7 @@ from askance.learning.answers.indirect_classifier import IndirectClassifier
 from askance.learning.answers.prevalence import Prevalence
 from askance.learning.face.release_records import NumericColumns, checked_columns, records_of
 from askance.mechanisms.accounting.shuffling import level_if_shuffled
+from askance.printing import as_options
 from askance.releases.header import Covariate, Question
 from askance.releases.release import Release
 from askance.reports.report import Comparison, DesignFacts, Diagnostics, LawCheck, Report
@@ -98,6 +99,9 @@ def analyse_answers(opened: OpenReports, engine: str | Engine = "local", command
         diagnostics=_diagnostics(fitted, model, weight, _check(known, counts, expected, fitted)),
         shuffled=level_if_shuffled(asked.channel, counts.rows),
     )
+    if command and report.diagnostics.intervals:
+        said = as_options(report.diagnostics.intervals)
+        report = replace(report, diagnostics=replace(report.diagnostics, intervals=said))
     return question_result(report, last)
 
 

@@ -329,3 +329,10 @@ def test_what_totals_cannot_show_is_said_to_be_assumed():
     model = ask.EcologicalInference(random_state=0).fit(rows, columns)
     assert model.shares_[0, 0] > chosen[:, 0].sum() / left.sum() + 0.15
     assert "assumed: shares of all rows do not rise together with the mix of units" in str(model.summary())
+
+
+def test_a_unit_whose_name_differs_by_case_is_named():
+    rows = pd.DataFrame({"a": [3, 4], "b": [5, 5]}, index=["north", "South"])
+    columns = pd.DataFrame({"x": [2, 9], "y": [6, 0]}, index=["north", "south"])
+    with pytest.raises(ask.InvalidInput, match=r"only the row counts have, such as 'South'.*Did you mean 'south'"):
+        ask.EcologicalInference(random_state=0).fit(rows, columns)

@@ -239,3 +239,22 @@ def test_odds_ratios_of_survey_models_are_those_of_their_coefficients():
         ).odds_ratios()
     with pytest.raises(NotAvailable, match="method='difference'"):
         ask.ListExperiment(3).fit(None, rng.binomial(3, 0.4, 2000) + treated * truth, treated).odds_ratios()
+
+
+def test_alpha_is_answered_with_the_level():
+    fitted = ask.Prevalence(ask.Warner(0.8)).fit(["no"] * 60 + ["yes"] * 40)
+    with pytest.raises(ask.InvalidInput, match=r"alpha=0\.1; expected level=0\.9"):
+        fitted.conf_int(alpha=0.1)
+    with pytest.raises(ask.InvalidInput, match=r"level=0\.95"):
+        fitted.conf_int(alpha="five")
+
+
+def test_the_new_strings_of_numpy_are_labels():
+    if not hasattr(np.dtypes, "StringDType"):
+        pytest.skip("numpy 1")
+    rng = np.random.default_rng(2)
+    x, said = rng.normal(size=(200, 1)), np.where(rng.random(200) < 0.5, "yes", "no")
+    new = said.astype(np.dtypes.StringDType())
+    assert np.array_equal(
+        ask.IndirectClassifier().fit(x, new).parameters_, ask.IndirectClassifier().fit(x, said).parameters_
+    )

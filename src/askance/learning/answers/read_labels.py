@@ -29,6 +29,8 @@ def encoded_labels(given: Any, y: Any, design: Any, rows: int) -> tuple[LabelCha
     """Return the channel, of the labels themselves if none is given, and the code of each report."""
     channel = as_channel(given)
     if channel is None:
+        if getattr(getattr(y, "dtype", None), "kind", "") == "T":  # numpy's new strings, which scikit-learn cannot read
+            y = np.asarray(y).astype(object)
         y = column_or_1d(y, warn=True)
         assert_all_finite(y, input_name="y")
         check_classification_targets(y)

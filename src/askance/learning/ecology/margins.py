@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from askance.arrays import Floats
 from askance.channels.alphabet import Label, listed
 from askance.channels.guarantee import Guarantee
-from askance.errors import InvalidInput
+from askance.errors import InvalidInput, did_you_mean
 from askance.frames import named_rows
 from askance.releases.counts_release import CountsRelease
 from askance.tables.count_tables import CountTable, read_counts
@@ -155,6 +155,7 @@ def _same_units(rows: CountTable, columns: CountTable) -> NDArray[np.int64]:
         raise InvalidInput(
             f"{len(lost):,} units that only the row counts have, such as {lost[0]!r}",
             "the same units, with the same names, in both tables",
+            did_you_mean(lost[0], (name for name in columns.bags if name not in set(rows.bags))),
         )
     return np.array([place[name] for name in rows.bags])
 

@@ -30,7 +30,7 @@ from askance.learning.face.figures import drawn, intervals_figure
 from askance.learning.face.saving import JsonModel
 from askance.reports.estimator_html import estimator_page
 from askance.reports.estimator_report import ReportFigure
-from askance.reports.summary import Summary, summarise
+from askance.reports.summary import Summary, refuse_alpha, summarise
 
 
 class Estimator(JsonModel, BaseEstimator):  # type: ignore[misc]
@@ -63,8 +63,9 @@ class Estimator(JsonModel, BaseEstimator):  # type: ignore[misc]
         names, notes, privacy = self.parameter_names_, self.notes_, self.privacy_statement_
         return summarise(title, names, self.parameters_, covariance, level, tuple(facts), notes, privacy)
 
-    def conf_int(self, level: float = 0.95) -> Any:
-        """Return the ends of the intervals of all estimates as a data frame."""
+    def conf_int(self, level: float = 0.95, *, alpha: None = None) -> Any:
+        """Return the ends of the intervals of all estimates as a data frame; ``alpha`` is answered with the level."""
+        refuse_alpha(alpha)
         return self.summary(level).to_frame()[["lower", "upper"]]
 
     def figures(self) -> tuple[ReportFigure, ...]:

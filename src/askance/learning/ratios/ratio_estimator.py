@@ -28,7 +28,7 @@ from askance.learning.ratios.ratio_model import RatioEstimate, RatioModel
 from askance.learning.ratios.ratio_summary import group_summary, ratio_intervals
 from askance.releases.counts_release import CountsRelease
 from askance.reports.estimator_report import ReportFigure
-from askance.reports.summary import Summary, checked_confidence
+from askance.reports.summary import Summary, checked_confidence, refuse_alpha
 
 # Frequencies. On 240 to 2,400 training rows (breast cancer, digits, Adult) the error of so many was within about 2% of
 # that of exact kernels: there is no size at which exact ones would be the better default, and they need the rows.
@@ -321,8 +321,9 @@ class RatioEstimator(BagEstimator):
         shown = group_summary(found, self._intervals([found], level)[0], self.target, names, trained)
         return replace(shown, level=level, notes=self.notes_, privacy=self.privacy_statement_)
 
-    def conf_int(self, X: Any, level: float | None = None) -> Any:  # type: ignore[override]
-        """Return the ends of the intervals of one group's ratios as a data frame."""
+    def conf_int(self, X: Any, level: float | None = None, *, alpha: None = None) -> Any:  # type: ignore[override]
+        """Return the ends of the intervals of one group's ratios; ``alpha`` is answered with the level."""
+        refuse_alpha(alpha)
         return self.summary(X, level).to_frame()[["lower", "upper"]]
 
     def figures(self, X: Any = None, groups: Any = None) -> tuple[ReportFigure, ...]:
