@@ -90,4 +90,24 @@ def test_every_design_of_several_is_tested():
         fitted = ask.Prevalence(channel).fit(["yes"] * 200 + ["no"] * 300 + IMPOSSIBLE, design=design)
     assert fitted.design_test_.p_value == pytest.approx(2 * stats.binom.cdf(80, 1000, 1 / 6))
     fine = ask.Prevalence(ask.Warner(0.8)).fit(["yes"] * 400 + ["no"] * 600)
-    assert dict(fine.summary().facts)["fit of the design"] == "the reports can have come from the design"
+    assert fine.summary().fact("fit of the design") == (
+        "the reports can have come from the design "
+        "(so can any with 20% to 80% 'yes': other probabilities need not show)"
+    )
+
+
+def test_reports_that_are_possible_are_said_to_leave_the_probabilities_open():
+    rng = np.random.default_rng(5)
+
+    def sentence(channel, truth):
+        return ask.Prevalence(channel).fit(channel.simulate(truth, rng)).design_test_.sentence
+
+    three = ask.RandomizedResponse(["a", "b", "c"], epsilon=1)
+    assert sentence(three, rng.choice(["a", "b", "c"], 900)).endswith("(other probabilities in it need not show)")
+    truth = rng.choice(["no", "yes"], 900)
+    assert sentence(ask.Identity(("no", "yes")), truth) == "the reports can have come from the design"
+    assert "need not" not in sentence(ask.Repeated(ask.Warner(0.8), 2), truth)
+    both = ask.DesignPerRow({"a": ask.Warner(0.8), "b": ask.Warner(0.7)})
+    design = ["a", "b"] * 450
+    fitted = ask.Prevalence(both).fit(both.simulate(truth, rng, design), design=design)
+    assert "need not" not in fitted.design_test_.sentence

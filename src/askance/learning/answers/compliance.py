@@ -67,8 +67,9 @@ class DesignTest:
         worst = min(used, key=lambda block: block.p_value)
         p_value = min(1.0, tests * worst.p_value)
         if p_value >= IMPOSSIBLE:
-            found = f" (exact p = {p_value:.3g})" if p_value < 1 else ""
-            return cls(p_value, f"the reports can have come from {_named(used)}{found}")
+            found = [f"exact p = {p_value:.3g}"] if p_value < 1 else []
+            said = "; ".join([*found, *(used[0].unseen() if len(used) == 1 else [])])
+            return cls(p_value, f"the reports can have come from {_named(used)}{f' ({said})' if said else ''}")
         alert = " ".join([worst.alert(p_value), *_unbiased(channel, counts), _REMEDY])
         return cls(p_value, f"the reports can NOT have come from it (exact p = {p_value:.1g})", alert)
 
@@ -168,6 +169,16 @@ class _Block:
         tails[below] = betainc(n - k[below], k[below] + 1, 1 - self.least[below])
         tails[above] = betainc(k[above], n - k[above] + 1, self.most[above])
         return np.where(above & (self.most == 0), 0.0, tails)
+
+    def unseen(self) -> list[str]:
+        """What reports that are possible leave open: whether the design had the probabilities that are stated."""
+        least, most = self.least[-1], self.most[-1]
+        if len(self.shares) != len(self.design.matrix.T) or np.isin(self.design.matrix, (0, 1)).all():
+            return []  # more kinds of reports than truths are tested together; what hides nothing has no probabilities
+        if len(self.shares) > 2:
+            return ["other probabilities in it need not show"]
+        label = getattr(self.design, "report_labels", range(2))[-1]
+        return [f"so can any with {100 * least:.3g}% to {100 * most:.3g}% {label!r}: other probabilities need not show"]
 
     def alert(self, p_value: float) -> str:
         labels = getattr(self.design, "report_labels", range(len(self.shares)))
