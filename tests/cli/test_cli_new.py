@@ -158,9 +158,13 @@ class TestSimulate:
         table = pacsv.read_csv("made.csv")
         assert set(table["made_up"].to_pylist()) == {"simulated answer"}
         code, _, err = run(capsys, "privatize", "study.toml", "made.csv", "--out", "r.parquet")
-        assert (code, "made up by askance simulate" in err) == (0, True)  # from here on nothing tells
-        assert "made_up" not in ask.read_release("r.parquet").columns
-        assert run(capsys, "fit", "r.parquet", "--formula", "cheated ~ age + C(school)")[0] == 0
+        assert (code, "made up by askance simulate" in err) == (0, True)
+        release = ask.read_release("r.parquet")
+        assert ("made_up" in release.columns, release.header.made_up) == (False, True)
+        code, out, _ = run(capsys, "fit", "r.parquet", "--formula", "cheated ~ age + C(school)")
+        assert (code, "made up by askance simulate: nobody said any of it" in out.replace("\n  ", " ")) == (0, True)
+        code, out, _ = run(capsys, "dossier", "study.toml", "r.parquet")
+        assert (code, "made up by askance simulate: nobody said any of it" in " ".join(out.split())) == (0, True)
         assert run(capsys, "simulate", "study.toml", "--reports", "--out", "made.csv", "--overwrite")[0] == 0
         assert run(capsys, "fit", "made.csv", "--study", "study.toml", "--question", "tax")[0] == 0
 

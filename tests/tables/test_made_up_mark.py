@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from askance.errors import InvalidInput
+from askance.errors import InvalidInput, ReleaseError
+from askance.releases import Header, Release, Study, privatize_table
 from askance.tables import (
     ANSWER,
     MARK,
@@ -77,3 +78,31 @@ def test_a_column_of_that_name_with_anything_else_in_it():
         refuse_answers(table, "the table")
         refuse_reports(table, "the table")
         assert not holds_made_up_reports(table)
+
+
+STUDY = Study.parse("[questions.q]\nchoices = ['no', 'yes']\nchannel = { design = 'warner', p = 0.8 }\n")
+
+
+def test_a_release_of_made_up_answers_says_so_for_ever(tmp_path):
+    answers = {"q": ["no", "yes"] * 50}
+    made = privatize_table(STUDY, answers | {MARK: [ANSWER] * 100})
+    real = privatize_table(STUDY, answers)
+    assert (made.header.made_up, real.header.made_up) == (True, False)
+    assert MARK not in real.header.to_dict()
+    assert made.header.same_study(real.header)
+    made.write(tmp_path / "made.parquet")
+    assert Release.read(tmp_path / "made.parquet").header.made_up
+    folder = tmp_path / "both"
+    folder.mkdir()
+    made.write(folder / "a.parquet")
+    real.write(folder / "b.parquet")
+    with pytest.raises(ReleaseError, match="one holds made-up answers"):
+        Release.read(folder)
+
+
+def test_no_header_says_something_else_of_it():
+    said = STUDY.header().to_dict()
+    assert not Header.from_dict(said).made_up
+    assert Header.from_dict(said | {MARK: True}).made_up
+    with pytest.raises(InvalidInput, match="nothing called made_up"):
+        Header.from_dict(said | {MARK: "perhaps", "sealed": True})

@@ -93,9 +93,7 @@ def privatize(
     clipped = _clipped(plan, done)
     warnings = [*_warnings(plan), *_warnings_on_bounds(done, clipped)]
     if done.dropped_columns and holds_made_up_answers(open_data(data)):
-        warnings.append(
-            "These answers are made up by askance simulate: nobody said any of it. The release does not tell."
-        )
+        warnings.append("These answers are made up by askance simulate: nobody said any of it. The release says so.")
     warnings += [paid.remark] if paid is not None and paid.remark else []
     if as_json:
         print_json(

@@ -15,7 +15,7 @@ from askance.errors import InvalidInput, ReleaseError
 from askance.files.location import StrPath
 from askance.releases.header import Header
 from askance.releases.manifest import write_manifest
-from askance.releases.privatizing import Privatized, Privatizer, check_data
+from askance.releases.privatizing import Privatized, Privatizer, check_data, header_of
 from askance.releases.release import Release
 from askance.releases.study import Study
 from askance.releases.writer import ReleaseWriter, put_in_place, refuse_existing
@@ -72,8 +72,8 @@ def privatize_on(
     Workers must see the data and the release under the same paths. The release appears whole or not at all. Whether
     covariates or the order of rows tell answers, each worker looks for in its own piece.
     """
-    header = study.header()
     opened = open_data(data)
+    header = header_of(study, opened)
     dropped = check_data(opened, header, out)
     target = Path(out)
     refuse_existing(target, overwrite)

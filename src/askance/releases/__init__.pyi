@@ -33,6 +33,7 @@ from askance.releases.partition import TablePartition as TablePartition
 from askance.releases.privatizing import Privatized as Privatized
 from askance.releases.privatizing import Privatizer as Privatizer
 from askance.releases.privatizing import check_data as check_data
+from askance.releases.privatizing import header_of as header_of
 from askance.releases.privatizing import privatize_file as privatize_file
 from askance.releases.privatizing import privatize_table as privatize_table
 from askance.releases.reading import KINDS as KINDS

@@ -7,7 +7,7 @@ that was separated from its study is still understood.
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -25,6 +25,7 @@ from askance.releases.restated import check_restated, once_each
 from askance.tables.data_files import METADATA_KEY
 
 _SEALED = "sealed"
+_MADE_UP = "made_up"
 _COMPOSITION = "One person answers every question, so the levels of the questions add up."
 
 
@@ -71,6 +72,8 @@ class Header:
         How people came into the sample.
     sealed : bool
         Whether the file that it is in has a seal, by which it notices that a bit has changed.
+    made_up : bool
+        Whether ``askance simulate`` made up the answers. A release of an earlier version does not say.
     """
 
     FORMAT: ClassVar[str] = "askance-release"
@@ -83,6 +86,7 @@ class Header:
     askance: str = __version__
     sealed: bool = field(default=False, compare=False)
     sample: Sample = SIMPLE_SAMPLE
+    made_up: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         vars(self).update(questions=tuple(self.questions), covariates=tuple(self.covariates))
@@ -172,10 +176,12 @@ class Header:
 
     def same_study(self, other: "Header") -> bool:
         """Whether two headers describe the same columns and channels, whichever version wrote them."""
-        return {**self.to_dict(), "askance": ""} == {**other.to_dict(), "askance": ""}
+        return replace(self, askance="", made_up=False).to_dict() == replace(other, askance="", made_up=False).to_dict()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON-able header."""
+        sample = {"sample": said} if (said := self.sample.to_dict()) else {}
+        made_up = {_MADE_UP: True} if self.made_up else {}
         return {
             "format": self.FORMAT,
             "version": self.VERSION,
@@ -185,7 +191,9 @@ class Header:
             "questions": {question.name: question.to_dict() for question in self.questions},
             "covariates": [covariate.to_dict() for covariate in self.covariates],
             "guarantee": self.guarantee.to_dict() | {"composition": _COMPOSITION},
-        } | ({"sample": self.sample.to_dict()} if self.sample.to_dict() else {})
+            **sample,
+            **made_up,
+        }
 
     def to_metadata(self, *, sealed: bool = False) -> dict[bytes, bytes]:
         """Return the Parquet key-value metadata that holds this header, for a file that will be sealed or not."""
@@ -236,7 +244,8 @@ class Header:
         ]
         sealed = _SEALED in fields
         about = (fields["study"], fields["title"], fields["askance"], sealed)
-        header = cls(tuple(questions), tuple(covariates), *about, Sample(**fields.get("sample", {})))
+        sample, made_up = Sample(**fields.get("sample", {})), fields.get(_MADE_UP) is True
+        header = cls(tuple(questions), tuple(covariates), *about, sample, made_up)
         _check_promise(Guarantee.from_dict(fields["guarantee"]), header.guarantee, "whole person")
         if sealed:
             check_restated(dict(fields), header.to_dict() | {_SEALED: True})

@@ -30,7 +30,7 @@ from askance.releases.writer import ReleaseWriter
 from askance.tables.column_kinds import Column
 from askance.tables.columns import Fault, check_present, converted, refuse
 from askance.tables.data_files import Data, DataFile, open_data
-from askance.tables.made_up_mark import refuse_reports
+from askance.tables.made_up_mark import holds_made_up_answers, refuse_reports
 
 BEYOND_RADIUS = "rows beyond the radius"  # what is counted where a channel shortens rows
 
@@ -170,8 +170,8 @@ def privatize_table(study: Study, table: Any, *, public_columns: Sequence[str] =
     >>> privatize_table(study, {"cheated": ["no", "yes", "no"], "name": ["Ada", "Bob", "Cy"]}).columns
     ['cheated']
     """
-    header = study.header()
     table = table if isinstance(table, pa.Table) else pa.table(table)
+    header = header_of(study, table)
     check_present(header.source_columns, table.schema.names, "the table")
     refuse_reports(table, "the table")
     privatizer = Privatizer(header, tuple(public_columns))
@@ -214,8 +214,8 @@ def privatize_file(
         With the first fault of every column; if a covariate or the order of the rows tells the answers. Nothing is
         written then.
     """
-    header = study.header()
     opened = open_data(data)
+    header = header_of(study, opened)
     dropped = check_data(opened, header, out)
     total = sum(file.size for file in opened.files)
     faults: dict[str, Fault] = {}
@@ -233,6 +233,11 @@ def privatize_file(
         if not writer.num_rows:
             raise InvalidInput(f"{data} has no rows", "at least one")
     return Privatized(Release.read(out), dropped, clipped)
+
+
+def header_of(study: Study, data: Data | pa.Table) -> Header:
+    """Return what a release of some answers says about itself: made-up ones stay so."""
+    return replace(study.header(), made_up=holds_made_up_answers(data))
 
 
 def check_data(data: Data, header: Header, out: StrPath) -> tuple[str, ...]:

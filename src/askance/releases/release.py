@@ -269,6 +269,10 @@ def _digest(place: Location, footers: Sequence[Footer]) -> str | None:
 def _check_same_study(headers: dict[bytes | None, Header], file: Location, first: Location) -> None:
     """Check that the newest header describes what the first one does."""
     *earlier, newest = headers.values()
+    if earlier and earlier[0].made_up != newest.made_up:
+        raise ReleaseError(
+            f"{file} and {first.name}, of which one holds made-up answers", "answers of people only, or made-up ones"
+        )
     if earlier and not earlier[0].same_study(newest):
         raise ReleaseError(
             f"the header of {file} differs from that of {first.name}",

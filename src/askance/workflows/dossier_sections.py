@@ -13,6 +13,7 @@ from askance.releases.release import Release
 from askance.releases.study import Study
 from askance.releases.verification import Verification
 from askance.reports.dossier import Dossier, DossierSection
+from askance.workflows.report_files import MADE_UP
 from askance.workflows.singled_out import SingledOut
 
 _MOST_NAMED = 30  # attributes: of pictures with hundreds nobody reads the names
@@ -82,6 +83,8 @@ def dossier_of(facts: Facts) -> Dossier:
 def _alerts(facts: Facts) -> list[str]:
     exposed = [q for q in facts.study.questions if q.name in facts.open_questions]
     said = [f"The answers to {q.name!r} have no privacy guarantee. {q.guarantee.in_words()}" for q in exposed]
+    if facts.release is not None and facts.release.header.made_up:
+        said.append(MADE_UP)
     last = facts.study.privacy.delete_by
     if last is not None and facts.day > last:
         said.append(f"The study file says that the reports are deleted by {last}: that day has passed.")

@@ -22,7 +22,7 @@ from askance.tables.data_files import Data, open_data
 from askance.tables.made_up_mark import holds_made_up_reports, refuse_answers
 from askance.workflows.fit_request import FitRequest
 
-_MADE_UP = "All of these reports are made up by askance simulate: nobody said any of it."
+MADE_UP = "All of these reports are made up by askance simulate: nobody said any of it."
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class OpenReports:
         promised, unprotected = whole_person or release.whole_person, release.header.unprotected
         if request.missing == "drop":
             release, missing = complete_release(release, request.needed(asked))
-        return cls(request, release, asked, promised, missing, unprotected)
+        return cls(request, release, asked, promised, missing, unprotected, MADE_UP if release.header.made_up else "")
 
     def about(self, notes: Iterable[str], command: str) -> dict[str, Any]:
         """Return what every report about the question says."""
@@ -137,8 +137,10 @@ def open_columns(
     columns, drop = wanted(header)
     questions = tuple(question for question in header.questions if question.name in columns)
     covariates = tuple(covariate for covariate in header.covariates if covariate.name in columns)
-    header = replace(header, questions=questions, covariates=covariates, sample=Sample())
-    table, missing = _reports_in(open_data(Path(data)), header.schema.names), None
+    opened = open_data(Path(data))
+    made_up = holds_made_up_reports(opened)
+    header = replace(header, questions=questions, covariates=covariates, sample=Sample(), made_up=made_up)
+    table, missing = _reports_in(opened, header.schema.names), None
     if drop:
         labels = {one.name: one.report_labels for one in questions if not one.hides_numbers}
         labels |= {one.name: one.levels or () for one in covariates}
@@ -179,7 +181,7 @@ def _collected(data: Data, study: Header, request: FitRequest) -> OpenReports:
         if not table.num_rows:
             raise InvalidInput(f"no row of {data.path} has everything: {missing.sentence()}", "complete rows")
     release = Release.from_table(table, header)
-    taken = _MADE_UP if holds_made_up_reports(data) else _taken_for(asked)
+    taken = MADE_UP if holds_made_up_reports(data) else _taken_for(asked)
     promised = study.guarantee_of(release.longest)
     return OpenReports(request, release, asked, promised, missing, study.unprotected, taken)
 

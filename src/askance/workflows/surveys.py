@@ -16,7 +16,7 @@ from askance.releases.header import Header
 from askance.releases.study import Study
 from askance.workflows.fit_result import FitResult, model_result
 from askance.workflows.remarks import collected_remarks
-from askance.workflows.report_files import open_columns
+from askance.workflows.report_files import MADE_UP, open_columns
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,12 @@ def analyse_survey(data: StrPath, study: Path | None, request: SurveyRequest, co
     with collected_remarks() as remarks:
         model = request.of_sample(sample).fit(release)
     lacking = missing.sentence() if missing is not None else ""
-    remarks[:0] = [*([lacking] if lacking else []), *_passed_over(sample, request.cluster)]
+    made_up = [MADE_UP] if release.header.made_up else []
+    remarks[:0] = [
+        *made_up,
+        *([lacking] if lacking else []),
+        *_passed_over(sample, request.cluster),
+    ]
     summary = model.summary(request.level)
     account = {
         "model": type(model).__name__,
