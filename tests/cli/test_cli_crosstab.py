@@ -79,3 +79,14 @@ def test_bad_input(place, run, change, arguments, says):
     assert code == 2
     assert says in err
     assert run("crosstab", "before.csv", "nothing.csv")[0] == 2
+
+
+def test_units_that_a_spreadsheet_runs_are_told_and_left_as_they_are(place, run):
+    for name in ("before", "after"):
+        text = (place / f"{name}.csv").read_text().replace("ward 3,", "=1+1,")
+        (place / f"{name}.csv").write_text(text)
+    code, _, err = run("crosstab", "before.csv", "after.csv", "--out", "t.csv", "--units", "u.csv")
+    assert code == 0
+    assert "u.csv has cells that a spreadsheet takes for formulas: '=1+1'" in err
+    assert "t.csv has cells" not in err
+    assert "=1+1," in (place / "u.csv").read_text()

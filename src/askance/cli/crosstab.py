@@ -56,9 +56,9 @@ def crosstab(
     two elections by polling station, or groups of people and votes by district. Nobody is followed; units that differ
     tell how the people of each row choose. Units are matched by name.
     """
-    from askance.cli.output import print_json, show_lines, tell_end
+    from askance.cli.output import print_json, show_lines, tell_end, write_csv
     from askance.files.kinds import CROSSTAB, MODEL, PICTURES, PNG, REPORT, UNIT_TABLES
-    from askance.files.targets import write_figure, write_text
+    from askance.files.targets import write_figure
     from askance.learning.ecology.crosstab_table import crosstab_records, text_table, to_csv
     from askance.reports.html import write_report
     from askance.workflows.crosstab import crosstab_report, fit_crosstab
@@ -72,9 +72,9 @@ def crosstab(
         model = fit_crosstab(rows, columns, unit, unmatched=unmatched, seed=seed)
     records = crosstab_records(model, level)
     if out is not None:
-        write_text(out, to_csv(records), CROSSTAB)
+        write_csv(out, to_csv(records), CROSSTAB)
     if units is not None:
-        write_text(units, to_csv(model.unit_frame().to_dict("records")), UNIT_TABLES)
+        write_csv(units, to_csv(model.unit_frame().to_dict("records")), UNIT_TABLES)
     if plot is not None:
         write_figure(plot, model.plot().figure)
     if report is not None:

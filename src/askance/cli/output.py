@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from askance.files.kinds import FileKind
+
 Answer = TypeVar("Answer")
 
 
@@ -83,6 +85,20 @@ def say(text: str) -> None:
 def warn(text: str) -> None:
     """Print something that must not be overlooked."""
     console(stderr=True).print(one_line(f"WARNING: {without_places(text)}"), style="bold red")
+
+
+def write_csv(path: "Path", text: str, kind: "FileKind") -> None:
+    """Write a table; names in it that a spreadsheet would run as formulas are told, and left as they are."""
+    from askance.channels.alphabet import listed
+    from askance.files.targets import write_text
+    from askance.tables.csv_writing import formulas_in
+
+    write_text(path, text, kind)
+    if cells := formulas_in(text):
+        warn(
+            f"{path} has cells that a spreadsheet takes for formulas: {listed(cells[:3])}. They are names in the data; "
+            "open it in a spreadsheet with its columns as text, or not at all if you do not know who wrote them."
+        )
 
 
 def ask_for(words: str, proposed: str, otherwise: str, read: Callable[[str], Answer]) -> Answer:

@@ -22,15 +22,14 @@ def predict(
     quiet: Quiet = False,
 ) -> None:
     """Predict the class of new rows, with probabilities; or the number that a regression explains."""
-    from askance.cli.output import print_json, say, write_data
+    from askance.cli.output import print_json, say, write_csv, write_data
     from askance.files.kinds import PREDICTIONS
-    from askance.files.targets import write_text
     from askance.workflows.prediction import predict_rows
 
     check_targets([(out, PREDICTIONS)], overwrite=overwrite, inputs=[model, rows])
     predictions = predict_rows(model, rows, id_column)
     if out is not None:
-        write_text(out, predictions.to_csv(), PREDICTIONS)
+        write_csv(out, predictions.to_csv(), PREDICTIONS)
     if as_json:
         print_json({"rows": predictions.records(), "written": [] if out is None else [str(out)]})
     elif out is None:

@@ -72,10 +72,10 @@ def ratios(
     release. The mix of a new group may be any; how the rows of a class look must be as in the bags, and a group that
     is no mixture of the classes is pointed out.
     """
-    from askance.cli.output import print_json, progress_bar, show_lines, tell_end
+    from askance.cli.output import print_json, progress_bar, show_lines, tell_end, write_csv
     from askance.errors import InvalidInput
     from askance.files.kinds import MODEL, PICTURES, PNG, RATIOS, REPORT
-    from askance.files.targets import write_figure, write_text
+    from askance.files.targets import write_figure
     from askance.learning.face.saving import used_model
     from askance.learning.ratios.ratio_report import ratio_plot
     from askance.reports.html import write_report
@@ -108,7 +108,7 @@ def ratios(
             table = estimate_ratios(fitted, new, group, level, progress)
             diagnosis = str(fitted.diagnose())
     if out is not None:
-        write_text(out, table.to_csv(), RATIOS)
+        write_csv(out, table.to_csv(), RATIOS)
     if plot is not None:
         write_figure(plot, ratio_plot(table))
     if report is not None:

@@ -33,9 +33,8 @@ def simulate(
     import numpy as np
 
     from askance.cli.options import check_targets
-    from askance.cli.output import print_json, say, write_data
+    from askance.cli.output import print_json, say, write_csv, write_data
     from askance.files.kinds import MADE_UP
-    from askance.files.targets import write_text
     from askance.releases.study import Study
     from askance.tables.csv_writing import csv_text
     from askance.workflows.made_up import simulate_study
@@ -44,7 +43,7 @@ def simulate(
     made = simulate_study(Study.read(study), rows, np.random.default_rng(seed), reports=reports)
     text = csv_text(made.table)
     if out is not None:
-        write_text(out, text, MADE_UP)
+        write_csv(out, text, MADE_UP)
     if as_json:
         account = {"rows": rows, "seed": seed, "columns": made.table.column_names, "truth": dict(made.facts)}
         print_json(account | {"out": None if out is None else str(out)})

@@ -20,6 +20,7 @@ from askance.tables.counted_region import Sentences as Sentences
 from askance.tables.counted_region import checked_sentences as checked_sentences
 from askance.tables.counted_region import is_writable as is_writable
 from askance.tables.csv_writing import csv_text as csv_text
+from askance.tables.csv_writing import formulas_in as formulas_in
 from askance.tables.data_files import METADATA_KEY as METADATA_KEY
 from askance.tables.data_files import Data as Data
 from askance.tables.data_files import DataFile as DataFile
