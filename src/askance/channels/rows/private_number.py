@@ -13,7 +13,7 @@ from askance.channels.layouts import Fields, Reports
 from askance.channels.question_channel import QuestionChannel
 from askance.channels.rows.bounds import checked_bounds
 from askance.channels.rows.number_law import NumberLaw
-from askance.channels.rows.report_views import ReportView, given_view, number_laws
+from askance.channels.rows.report_views import ReportView, given_view, number_laws, window_cells
 from askance.channels.rows.vectors import VectorChannel, checked_epsilon
 from askance.entropy.bits import BitSource
 from askance.errors import Unidentifiable
@@ -158,7 +158,7 @@ class PrivateNumber(VectorChannel, QuestionChannel):
         return np.concatenate([centred, centred**2]) if self.tells_squares else centred
 
     def views_of(self, names: Sequence[str]) -> tuple[ReportView, ...]:
-        return (given_view("codes", 0, *number_laws(self.law)),)
+        return (given_view("codes", 0, *number_laws(self.law), window_cells(self.law)),)
 
     def variance(self, truth: Any) -> Floats:
         """Return Var[unbias(report) | truth] for each number."""

@@ -38,11 +38,16 @@ class ReportView:
         Every possible law of the cells is a mixture of the columns.
     cells : callable
         From reports, as the channel checked them, to the cell of each.
+    number, windows : int
+        Of which number the first so many cells are the codes, in order: laws then begin with that of the lower bound,
+        and end with that of the upper. No cells are where windows are none.
     """
 
     what: str
     laws: Floats
     cells: Callable[[NDArray[Any]], Cells]
+    number: int = 0
+    windows: int = 0
 
 
 def window_laws(law: WindowLaw, cells: int) -> tuple[Cells, Floats]:
@@ -83,7 +88,14 @@ def number_laws(law: NumberLaw, cells: int = CELLS) -> tuple[Cells, Floats]:
     return np.concatenate([table, len(laws) + np.arange(2)]), both
 
 
-def named_view(what: str, place: int, chance: float, width: int, table: Cells, laws: Floats) -> ReportView:
+def window_cells(law: NumberLaw, cells: int = CELLS) -> int:
+    """How many cells of :func:`number_laws` are those of a window."""
+    return 0 if law.window is None else min(cells, law.window.codes)
+
+
+def named_view(
+    what: str, place: int, chance: float, width: int, table: Cells, laws: Floats, windows: int
+) -> ReportView:
     """The view of one number among k that a report names before it gives their codes.
 
     Parameters
@@ -91,6 +103,7 @@ def named_view(what: str, place: int, chance: float, width: int, table: Cells, l
     place, chance : the number, and how often it is named
     width : k
     table, laws : the cell of each code, and the laws of the cells
+    windows : how many of the cells are those of a window
     """
     outside = len(laws)
 
@@ -101,12 +114,12 @@ def named_view(what: str, place: int, chance: float, width: int, table: Cells, l
         return found
 
     whole = np.vstack([chance * laws, np.full((1, laws.shape[1]), 1 - chance)])
-    return ReportView(what, whole, cells)
+    return ReportView(what, whole, cells, place, windows)
 
 
-def given_view(what: str, place: int, table: Cells, laws: Floats) -> ReportView:
+def given_view(what: str, place: int, table: Cells, laws: Floats, windows: int) -> ReportView:
     """The view of one number of reports that give a code for every one."""
-    return ReportView(what, laws, lambda reports: table[reports.reshape(len(reports), -1)[:, place]])
+    return ReportView(what, laws, lambda reports: table[reports.reshape(len(reports), -1)[:, place]], place, windows)
 
 
 def coded_view(what: str, first: int, count: int, laws: Floats) -> ReportView:

@@ -13,7 +13,7 @@ from askance.arrays import Floats
 from askance.channels.guarantee import Guarantee
 from askance.channels.layouts import Reports
 from askance.channels.rows.number_law import NumberLaw
-from askance.channels.rows.report_views import ReportView, number_laws
+from askance.channels.rows.report_views import ReportView, number_laws, window_cells
 from askance.channels.rows.subset_channel import SubsetChannel
 from askance.channels.rows.vectors import checked_bound, checked_dim, checked_epsilon
 from askance.entropy.bits import BitSource
@@ -118,7 +118,7 @@ class SampledCoordinates(SubsetChannel):
         return self._products(reports, centred, self.law.probabilities) / self._subsets
 
     def views_of(self, names: Sequence[str]) -> tuple[ReportView, ...]:
-        return self._views_of_each(names, *number_laws(self.law))
+        return self._views_of_each(names, *number_laws(self.law), window_cells(self.law))
 
     def noise_covariance(self, truth: Any) -> Floats:
         """Return the mean over rows of Cov[unbias(report) | truth], dim x dim."""

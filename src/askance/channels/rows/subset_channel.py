@@ -57,14 +57,14 @@ class SubsetChannel(VectorChannel):
                 )
         return checked
 
-    def _views_of_each(self, names: Sequence[str], table: Cells, laws: Floats) -> tuple[ReportView, ...]:
-        """Views of the single numbers, of which ``table`` says the cell of each code."""
+    def _views_of_each(self, names: Sequence[str], table: Cells, laws: Floats, windows: int) -> tuple[ReportView, ...]:
+        """Views of the single numbers, by the cell of each code in ``table``; the first cells are windows'."""
         codes = [f"codes of {name}" for name in names]
         places = some_of(self.dim)
         if self._reports_all:
-            return tuple(given_view(codes[place], place, table, laws) for place in places)
+            return tuple(given_view(codes[place], place, table, laws, windows) for place in places)
         single, _ = self.inclusion()
-        return tuple(named_view(codes[j], j, float(single[j]), self._numbers, table, laws) for j in places)
+        return tuple(named_view(codes[j], j, float(single[j]), self._numbers, table, laws, windows) for j in places)
 
     def inclusion(self) -> tuple[Floats, Floats]:
         """Return the probability that a report is about number j, and that it is about both i and j."""

@@ -200,7 +200,9 @@ class WindowRelease(SubsetChannel):
     def views_of(self, names: Sequence[str]) -> tuple[ReportView, ...]:
         law = self.law
         table, inside = window_laws(law, CELLS)
-        alone = self._views_of_each(names, table, law.kappa * inside + (1 - law.kappa) * blank_law(table)[:, None])
+        alone = self._views_of_each(
+            names, table, law.kappa * inside + (1 - law.kappa) * blank_law(table)[:, None], len(inside)
+        )
         coarse, inside = window_laws(law, PAIR_CELLS)
         outside, cells = blank_law(coarse), len(inside)
         both = law.kappa * np.kron(inside, inside) + (1 - law.kappa) * np.kron(outside, outside)[:, None]

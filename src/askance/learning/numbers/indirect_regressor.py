@@ -24,9 +24,10 @@ from askance.learning.face.release_regression import RegressionTerms, ReleaseReg
 from askance.learning.face.requested_ridge import checked_ridge
 from askance.learning.face.sample_weights import checked_weights
 from askance.learning.face.scoring import Of, asks_for_truth, refuse_score_of_reports
+from askance.learning.numbers.bound_notes import notes_on_bounds
 from askance.learning.numbers.folds import with_fold
 from askance.learning.numbers.line_fit import fit_line
-from askance.learning.numbers.line_notes import fit_notes, notes_on_bounds, notes_on_reports
+from askance.learning.numbers.line_notes import fit_notes, notes_on_reports
 from askance.learning.numbers.report_set_reading import (
     ReportSetReader,
     hides_outcome,
@@ -207,7 +208,7 @@ class IndirectRegressor(RegressorMixin, PredictedIntervals, ReleaseRegression): 
 
     def _fit_sets(self, sets: list[ReportSet], engine: Engine) -> Self:
         ridge = checked_ridge(self.ridge)
-        said = [note for reports in sets for note in notes_on_reports(reports, engine)]
+        checked = [notes_on_reports(reports, engine) for reports in sets]
         fit = fit_line(sets, engine, ridge, self.fit_intercept)
         names = sets[0].names
         self.intercept_ = float(fit.parameters[0]) if self.fit_intercept else 0.0
@@ -228,7 +229,9 @@ class IndirectRegressor(RegressorMixin, PredictedIntervals, ReleaseRegression): 
         self.n_features_in_ = len(names) - 1
         if not any(reports.named for reports in sets):
             del self.feature_names_in_
-        self.notes_ = (*said, *fit_notes(fit, sets, automatic=ridge is None), *notes_on_bounds(fit.moments))
+        on_reports = [note for notes, _ in checked for note in notes]
+        on_bounds = notes_on_bounds(fit.moments, [seen for _, seen in checked])
+        self.notes_ = (*on_reports, *fit_notes(fit, sets, automatic=ridge is None), *on_bounds)
         for note in self.notes_:
             warnings.warn(note, AskanceWarning, stacklevel=3)
         return self

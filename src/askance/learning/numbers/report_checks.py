@@ -65,16 +65,26 @@ class ReportCells:
         return Seen(first.counts + second.counts, first.rows + second.rows, *ends)
 
 
-def check_reports(channel: NumberChannel, source: RecordSource, engine: Engine) -> tuple[str, ...]:
+def seen_reports(channel: NumberChannel, source: RecordSource, engine: Engine) -> Seen:
+    """Count reports, or as many of them as are enough."""
+    return engine.reduce(ReportCells(channel), engine.sample(source, _MOST_ROWS))
+
+
+def counts_of_views(channel: NumberChannel, seen: Seen) -> list[tuple[ReportView, Floats]]:
+    """Each view of a channel, with how many reports are in its cells."""
+    views = channel.report_views
+    ends = np.cumsum([0, *(len(view.laws) for view in views)]).tolist()
+    return [(view, seen.counts[start:stop]) for view, start, stop in zip(views, ends, ends[1:], strict=False)]
+
+
+def check_reports(channel: NumberChannel, seen: Seen) -> tuple[str, ...]:
     """Refuse reports that their channel cannot have made; return remarks on those that it hardly can have."""
-    seen = engine.reduce(ReportCells(channel), engine.sample(source, _MOST_ROWS))
-    views, expected = channel.report_views, f"reports of {channel!r}, whose noise no truth can undo"
+    expected = f"reports of {channel!r}, whose noise no truth can undo"
     if seen.alike and seen.rows > len(channel.names) > 1:  # one number may be reported by a coin, a row never is
         raise InvalidInput(f"{seen.rows:,} reports that are all the same", expected, _REMEDY)
-    ends = np.cumsum([0, *(len(view.laws) for view in views)]).tolist()
+    views = counts_of_views(channel, seen)
     worst, least = None, math.log(LIKELY)
-    for view, start, stop in zip(views, ends, ends[1:], strict=False):
-        counts = seen.counts[start:stop]
+    for view, counts in views:
         chance = log_chance(counts, view.laws, math.log(LIKELY / len(views))) + math.log(len(views))
         if chance < least:
             worst, least = (view, counts), chance
