@@ -176,3 +176,13 @@ def test_weights_count_as_people():
     plain = ask.ListExperiment(4).fit(x[100:], counts[100:], treated[100:])
     assert weighted.parameters_[:2] == pytest.approx(plain.parameters_[:2], abs=1e-6)
     assert weighted.n_reports_ == 700
+
+
+def test_summaries_say_what_counts_hardly_show():
+    x, counts, treated, _, _ = people(800, 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ask.AskanceWarning)
+        fits = {floor: ask.ListExperiment(4, floor=floor).fit(x, counts, treated) for floor in (False, True)}
+    said = {floor: str(fitted.summary()) for floor, fitted in fits.items()}
+    assert "assumed: all count truly, and other items as without the sensitive one" in said[False]
+    assert "assumed: all count truly but at the floor, and" in said[True]

@@ -340,6 +340,7 @@ class ListExperiment(SurveyEstimator, LikelihoodResults, ListPredictions):
             ("method", self.method_),
             ("difference in means", f"{self.difference_:.4f} (standard error {self.difference_error_:.4f})"),
             ("test for design effects", f"p = {self.design_p_value_:.3g}"),
+            ("assumed", self._assumed),
         )
         if self.method_ == "likelihood":
             share = ("share of yes", f"{self.prevalence_:.4f} (standard error {self.prevalence_error_:.4f})")
@@ -354,6 +355,13 @@ class ListExperiment(SurveyEstimator, LikelihoodResults, ListPredictions):
         values = with_intervals(wald, ["wald"] * len(wald.names), (), self.degrees_).values
         facts = (*facts, *self._sample_facts(range(len(wald.names))))
         return Summary(title, wald.names, values, level, facts, self.notes_, self.privacy_statement_)
+
+    @property
+    def _assumed(self) -> str:
+        """What the estimates stand on, and counts show too little of."""
+        passed = [place for place, asked in (("floor", self.floor), ("ceiling", self.ceiling)) if asked]
+        but = f" but at the {' and '.join(passed)}" if passed else ""
+        return f"all count truly{but}, and other items as without the sensitive one: only gross breaches show in counts"
 
     def must_agree(self) -> dict[str, Any]:
         """Return what two models have in common if one of them is the other with fewer terms."""
