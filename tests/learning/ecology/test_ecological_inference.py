@@ -1,6 +1,7 @@
 """Cross-tables from totals of units: what is learned, what is noticed, what is refused."""
 
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -336,3 +337,30 @@ def test_a_unit_whose_name_differs_by_case_is_named():
     columns = pd.DataFrame({"x": [2, 9], "y": [6, 0]}, index=["north", "south"])
     with pytest.raises(ask.InvalidInput, match=r"only the row counts have, such as 'South'.*Did you mean 'south'"):
         ask.EcologicalInference(random_state=0).fit(rows, columns)
+
+
+def one_row_changes(seed, units, change):
+    """Two rows of which one chooses the more of the first column the more of the other row there are."""
+    rng = np.random.default_rng(seed)
+    mixes = rng.dirichlet([2.0, 2.0], units)
+    rows = np.array([rng.multinomial(500, mix) for mix in mixes])
+    scores = rng.normal([1.4, -0.8], 0.2, (units, 2))
+    scores[:, 1] += change * (mixes[:, 0] - mixes[:, 0].mean()) / mixes[:, 0].std()
+    chosen = rng.binomial(rows, 1 / (1 + np.exp(-scores)))
+    first = chosen.sum(axis=1)
+    return rows, np.column_stack([first, 500 - first]), chosen.sum(axis=0) / rows.sum(axis=0)
+
+
+def test_few_units_that_hint_at_aggregation_bias_have_wider_intervals():
+    hits, hinted = [], 0
+    for seed in range(12):
+        rows, columns, truth = one_row_changes(seed, 20, 0.6)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AskanceWarning)
+            fitted = ask.EcologicalInference(random_state=0).fit(rows, columns)
+        if any("may be aggregation bias: 20 units hint" in note for note in fitted.notes_):
+            low, high = fitted.interval()
+            hinted += 1
+            hits.append((low[:, 0] <= truth) & (truth <= high[:, 0]))
+    assert hinted >= 2
+    assert np.mean(hits) > 0.8

@@ -7,13 +7,10 @@ import numpy as np
 from askance.arrays import Floats
 from askance.channels.alphabet import Label, listed
 from askance.errors import Unidentifiable
-from askance.learning.ecology.table_fit import TableFit
+from askance.learning.ecology.table_fit import MANY_UNITS, TableFit
 from askance.learning.ecology.table_likelihood import UnitShares
 
 _NEVER_APART = 1e-7  # of the largest singular value: what whole numbers of people cannot leave by chance
-# Columns of 10% and 2% that differ between units as widely (Dirichlet, 30): .95 intervals covered .63 to .77 with two
-# and four units, .80 to .83 with twelve, .93 with 50, 1.00 with 200 (30 sets each).
-_MANY_UNITS = 50
 _LOADING = 0.2  # of a row in a direction that no unit shows, from which it is named
 
 
@@ -57,9 +54,11 @@ def notes_on_rare(fit: TableFit, rows: Sequence[Label], columns: Sequence[Label]
     """
     people = fit.units.sum(axis=0)
     share = people / np.maximum(people.sum(axis=1, keepdims=True), 1e-300)
-    # The variance between units is p (1 - p) rho; more than p^2 / 2 is too much for a normal law about p.
+    # The variance between units is p (1 - p) rho; more than p^2 / 2 is too much for a normal law about p. Columns of
+    # 10% and 2% that differ as widely (Dirichlet, 30): .95 intervals covered .63 to .77 with two and four units, .80 to
+    # .83 with twelve, .93 with 50, 1.00 with 200 (30 sets each).
     rare = (share > 0) & (2 * (1 - share) * fit.agreement[:, None] > share)
-    if len(fit.units) >= _MANY_UNITS or not rare.any():
+    if len(fit.units) >= MANY_UNITS or not rare.any():
         return ()
     few = [name for name, found in zip(columns, rare.any(axis=0), strict=True) if found]
     among = [name for name, found in zip(rows, rare.any(axis=1), strict=True) if found]
@@ -78,7 +77,13 @@ def notes_on_fit(fit: TableFit) -> tuple[str, ...]:
             "Units lean one way or another, whatever their rows, by more than a normal law allows for: their "
             f"means alone lead elsewhere. Shares may be off; the intervals were widened by {fit.widened:g}."
         )
-    if fit.changed > 1:
+    if fit.hinted:
+        notes.append(
+            f"There may be aggregation bias: {len(fit.units)} units hint that how people of a row choose changes with "
+            "what their unit is made of, and are too few to say. The intervals were widened by "
+            f"{fit.widened:g}; more, and smaller, units would tell."
+        )
+    elif fit.changed > 1:
         notes.append(
             "Aggregation bias: how people of a row choose changes with what their unit is made of (likelihood ratio "
             f"{fit.gain:.0f} for {fit.effective:.0f} numbers). The model allows for some of it, and the intervals were "
