@@ -19,6 +19,7 @@ from askance.engines.sources import RecordSource, concatenate, thinned
 from askance.errors import Unidentifiable
 from askance.learning.answers.report_law import ReportLaw
 from askance.learning.face.feature_compliance import Design, FeatureEvidence, feature_evidence, records_wanted
+from askance.learning.face.named_designs import designs_of, is_assumed
 from askance.learning.face.report_weights import least_variance_weights
 from askance.reports.summary import Summary
 from askance.statistics.frequencies import ReportCounts
@@ -114,8 +115,7 @@ def design_lines(summary: Summary, test: DesignTest) -> dict[str, Any]:
 def evidence_of_features(channel: ReportLaw, source: RecordSource, columns: int, engine: Engine) -> FeatureEvidence:
     """Ask records whether their features contradict the channel; those of a cluster are not brought here."""
     rows, designs = records_wanted(columns, *channel.matrix.shape), designs_of(channel)
-    assumed = any(getattr(design, "is_assumed", False) for _, design, _ in designs)
-    if not rows or assumed or not isinstance(engine, LocalEngine):
+    if not rows or is_assumed(channel) or not isinstance(engine, LocalEngine):
         return FeatureEvidence(0.0)
     records = concatenate([part.load() for part in thinned(source, rows).parts])
     return feature_evidence(records, [Design(design.matrix, codes) for _, design, codes in designs])
@@ -131,13 +131,6 @@ def _unbiased(channel: ReportLaw, counts: ReportCounts) -> list[str]:
     # Of two classes the second is what the study is about.
     shown = 1 if len(shares) == 2 else lowest
     return [f"The unbiased estimate of {channel.classes[shown]!r} is {shares[shown]:.1%}."]
-
-
-def designs_of(channel: Any) -> list[tuple[str, Any, slice]]:
-    """Return name, channel and report codes of each design of a channel; of most there is one, without a name."""
-    designs = getattr(channel, "designs", {"": channel})
-    ends = np.cumsum([0, *(len(design.matrix) for design in designs.values())]).tolist()
-    return [(name, design, slice(*ends[i : i + 2])) for i, (name, design) in enumerate(designs.items())]
 
 
 def _named(used: "list[_Block]") -> str:

@@ -5,13 +5,17 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 
+from askance.arrays import Floats
 from askance.engines.base import Engine
+from askance.engines.local.engine import LocalEngine
 from askance.engines.sources import RecordSource
 from askance.errors import AskanceWarning
 from askance.learning.answers.compliance import NOT_TESTED, DesignTest, design_lines, evidence_of_features
 from askance.learning.answers.softmax_fit import SoftmaxFit
 from askance.learning.answers.softmax_problem import SoftmaxProblem
+from askance.learning.face.equal_rows import notes_on_rows
 from askance.learning.face.interval_table import interval_fact, sample_facts, with_intervals
 from askance.reports.summary import Summary, summarise
 
@@ -37,9 +41,10 @@ def keep_fit(model: Any, fit: SoftmaxFit, problem: SoftmaxProblem, source: Recor
     model.degrees_, model.design_effects_, model.sample_ = fit.degrees, fit.design_effects, ""
     model.logit_error_ = fit.logit_error
     model.n_reports_, model.n_iter_, model.converged_ = fit.reports.rows, fit.iterations, fit.converged
-    model.notes_, model.report_weights_ = fit.notes, tuple(np.asarray(fit.reports.weight).tolist())
+    of_rows = _notes_on_rows(fit, problem, source, engine)
+    model.notes_, model.report_weights_ = (*fit.notes, *of_rows), tuple(np.asarray(fit.reports.weight).tolist())
     model.design_test_ = _design_test(fit, problem, source, engine)
-    for words in (*([model.design_test_.alert] if model.design_test_.alert else []), *_doubts(model)):
+    for words in (*([model.design_test_.alert] if model.design_test_.alert else []), *_doubts(model), *of_rows):
         warnings.warn(words, AskanceWarning, stacklevel=5)
 
 
@@ -53,6 +58,24 @@ def _design_test(fit: SoftmaxFit, problem: SoftmaxProblem, source: RecordSource,
     shares = DesignTest.of(problem.channel, reports, effect if np.isfinite(effect) else 1.0)
     features = evidence_of_features(problem.channel, source, len(problem.feature_names), engine)
     return shares.given_features(problem.channel, features)
+
+
+def _notes_on_rows(fit: SoftmaxFit, problem: SoftmaxProblem, source: RecordSource, engine: Engine) -> tuple[str, ...]:
+    """Whether rows stand there several times, or people of equal features are more alike than the model says."""
+    # Errors between clusters allow for both; rows of a cluster of machines are not brought here.
+    if fit.degrees or not problem.listed or not isinstance(engine, LocalEngine):
+        return ()
+    reports, columns = fit.reports, len(problem.feature_names)
+    weighted = not reports.rows == reports.weight.sum() == reports.squared_weight.sum()
+    other = weighted or fit.design_effects or problem.truths is not None or fit.penalty in ("ridge", "shrunk")
+
+    def truths(features: Floats) -> Floats:
+        z = np.column_stack([np.ones(len(features)), features]) if problem.intercept else features
+        logits = z @ np.nan_to_num(fit.theta).T
+        return np.asarray(softmax(np.column_stack([np.zeros(len(z)), logits]), axis=1))
+
+    way = "give cluster= what group each row is of"
+    return notes_on_rows(source, columns, problem.channel, None if other else truths, way)
 
 
 def fit_table(model: Any, title: str, level: float) -> Summary:

@@ -7,8 +7,8 @@ import numpy as np
 from askance.arrays import Floats
 from askance.channels.base import LabelChannel
 from askance.engines.base import Engine
-from askance.learning.answers.compliance import designs_of
 from askance.learning.face.cluster_covariance import ClusterSpread, stratum_meat
+from askance.learning.face.named_designs import designs_of
 from askance.learning.face.sampling_design import SampledUnits
 from askance.statistics.frequencies import ReportCounts
 from askance.statistics.grouped_scores import GroupedReports, GroupSums

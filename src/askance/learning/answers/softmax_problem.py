@@ -10,13 +10,13 @@ from askance.arrays import Flags, Floats
 from askance.engines.base import Engine
 from askance.engines.sources import RecordSource
 from askance.errors import InvalidInput, Unidentifiable
-from askance.learning.answers.compliance import designs_of
 from askance.learning.answers.feature_geometry import Geometry
 from askance.learning.answers.replicate_weights import Replicates
 from askance.learning.answers.report_law import ReportLaw
 from askance.learning.answers.truth_features import TruthFeatures
 from askance.learning.face.cluster_covariance import ClusterSpread, stratum_meat
 from askance.learning.face.linear_parameters import parameter_names
+from askance.learning.face.named_designs import designs_of
 from askance.learning.face.report_weights import least_variance_weights
 from askance.learning.face.sampling_design import SampledUnits
 from askance.solvers.newton import Local

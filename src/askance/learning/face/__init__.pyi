@@ -7,6 +7,7 @@ from askance.learning.face.cluster_covariance import ClusterSpread as ClusterSpr
 from askance.learning.face.cluster_covariance import stratum_meat as stratum_meat
 from askance.learning.face.delta_law import DeltaLaw as DeltaLaw
 from askance.learning.face.engine_choice import refuse_engine as refuse_engine
+from askance.learning.face.equal_rows import notes_on_rows as notes_on_rows
 from askance.learning.face.estimator import Estimator as Estimator
 from askance.learning.face.estimator import without_errors as without_errors
 from askance.learning.face.estimator_pages import report_of as report_of
@@ -39,6 +40,8 @@ from askance.learning.face.likelihood_results import LikelihoodResults as Likeli
 from askance.learning.face.linear_classifier import LinearClassifier as LinearClassifier
 from askance.learning.face.linear_parameters import feature_names as feature_names
 from askance.learning.face.linear_parameters import parameter_names as parameter_names
+from askance.learning.face.named_designs import designs_of as designs_of
+from askance.learning.face.named_designs import is_assumed as is_assumed
 from askance.learning.face.plain_sklearn import plain_classifier as plain_classifier
 from askance.learning.face.predicted_intervals import PredictedIntervals as PredictedIntervals
 from askance.learning.face.random_state import random_generator as random_generator
