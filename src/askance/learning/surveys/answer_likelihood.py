@@ -191,17 +191,34 @@ class GroupedAnswers:
         chain[slopes] = np.exp(theta[slopes])
         return chain
 
-    def _scores(self, theta: Floats) -> Floats:
+    def scores(self, theta: Floats) -> Floats:
+        """The derivatives of the log-likelihood of each group."""
         return self._at(theta)[1] * self._chain(theta)
+
+    def of_own_slopes(self, theta: Floats, covariate: Floats) -> tuple[Floats, Floats]:
+        """Of a coefficient of each group's own: its squared score, and what it is on average if all are the same.
+
+        Half of their difference is the derivative of the group's log-likelihood by the coefficient's variance, at none.
+        """
+        slopes = self.rows.design.shape[1]
+        states, _ = self._at_nodes(theta)
+        fixed, spread = self.rows.design @ theta[:slopes], float(np.exp(theta[slopes]))
+        mean, excess = np.zeros(len(self.nodes)), np.zeros(len(self.nodes))
+        for number, share in enumerate(states.T):
+            _, slope, bend = self.rows.along(fixed + spread * self.nodes[self.group, number], theta[slopes + 1 :])
+            score, curved = self._sums(np.column_stack([covariate * slope, covariate**2 * bend])).T
+            mean += share * score
+            excess += share * (score**2 + curved)
+        return mean**2, mean**2 - excess
 
     def score_spread(self, theta: Floats, about_mean: bool = False) -> Spread:
         """The variance of the summed score, by the clusters that groups lie in."""
-        scores = self._scores(theta)
+        scores = self.scores(theta)
         if self.sample is None:
             return Spread(scores.T @ scores, None)
         return self.sample.spread(scores, about_mean=about_mean)
 
     def information_of_scores(self, theta: Floats) -> Floats:
         """The sum of outer products of the groups' scores."""
-        scores = self._scores(theta)
+        scores = self.scores(theta)
         return np.asarray(scores.T @ scores)

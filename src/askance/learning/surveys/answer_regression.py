@@ -28,6 +28,7 @@ from askance.learning.surveys.answer_likelihood import AnswerRows, GroupedAnswer
 from askance.learning.surveys.answer_terms import GROUP_SPREAD, base_rates, group_codes, log_f_penalty, presented
 from askance.learning.surveys.covariates import Covariates
 from askance.learning.surveys.cumulative_links import Link, checked_link, class_probabilities, class_slopes
+from askance.learning.surveys.group_effects import notes_on_groups
 from askance.learning.surveys.hidden_answers import HiddenAnswer, answers_told, hidden_answers, notes_on_reports
 from askance.learning.surveys.survey_estimator import SurveyEstimator, opened_profile
 from askance.learning.surveys.survey_fit import SurveyFit, effective_weights, few_people, fit_survey
@@ -222,7 +223,9 @@ class AnswerRegression(SurveyEstimator, LikelihoodResults, PredictedIntervals):
         fit = plain
         if members is not None:
             fit, more = self._fit_groups(model, members, plain, covariates.width - 1)
-            notes += more
+            at = np.insert(fit.theta, covariates.width - 1, math.log(_NO_SPREAD)) if fit is plain else fit.theta
+            nodes = GroupedAnswers.around(model, members, at, self.nodes)
+            notes += [*more, *notes_on_groups(nodes, at, covariates.names[1:], alike=fit is plain)]
         grouped = fit is not plain
         if sample is None:
             slopes, whole = covariates.width - 1, weights is None and members is None
