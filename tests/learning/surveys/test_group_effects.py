@@ -1,8 +1,8 @@
 """What random intercepts take for granted is looked at: intercepts that go with covariates, slopes that differ.
 
-Error rates: of 360 honest sets (40 groups of 25 with skewed intercepts or none, 30 of 12) Mundlak's test noted one, the
-test of slopes none. Of 30 sets of 60 groups of 30, standard deviation .8, with a covariate that goes with intercepts all
-were noted, with half as strong a one 29; with slopes of standard deviation .8 21, of .5 two.
+Error rates: of 360 honest sets (40 groups of 25 with skewed intercepts or none, 30 of 12) Mundlak's test noted one,
+the test of slopes none. Of 30 sets of 60 groups of 30, standard deviation .8, with a covariate that goes with
+intercepts all were noted, with half as strong a one 29; with slopes of standard deviation .8 21, of .5 two.
 """
 
 import warnings
