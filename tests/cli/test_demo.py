@@ -72,7 +72,7 @@ def test_a_wrong_channel_fails_the_demonstration(tmp_path, monkeypatch, capsys):
     assert "standard errors from the truth" in out
 
 
-def test_respondents_are_real_rows():
+def test_respondents_are_like_real_rows_and_nobody_is_there_twice():
     """Shares and moments of 20000 draws: six standard errors."""
     from sklearn.datasets import load_breast_cancer
 
@@ -82,5 +82,6 @@ def test_respondents_are_real_rows():
     assert abs(share - real) < 6 * np.sqrt(real * (1 - real) / 20_000)
     for name in ("texture", "smoothness"):
         values = table[name].to_numpy()
-        assert len(np.unique(values)) <= 569
         assert abs(values.mean()) < 6 / np.sqrt(20_000)
+        assert abs(values.std() - 1) < 6 / np.sqrt(20_000)
+    assert len({*zip(table["texture"].to_pylist(), table["smoothness"].to_pylist(), strict=True)}) > 19_990

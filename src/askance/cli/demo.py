@@ -37,8 +37,8 @@ def demo(
     study.make_folder()
     show("A private study, from the plan to the report", "bold")
     show(
-        f"{respondents:,} simulated respondents, each a row drawn with replacement from scikit-learn's breast-cancer "
-        "data\n(569 real patients). Was the tumour malignant? Everybody answers through randomised response."
+        f"{respondents:,} simulated respondents, each like one of the 569 real patients of scikit-learn's breast-cancer"
+        " data.\nWas the tumour malignant? Everybody answers through randomised response."
     )
     step(1, "Plan: how precise will it be, and at which price in privacy?")
     show(study.plan())
