@@ -11,20 +11,24 @@ another one. Its mean and variance are exact (Haldane 1937), so that rows which 
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import betainc, gammaincc
 
 from askance.arrays import Flags, Floats, Integers
-from askance.engines.sources import RecordSource, concatenate
+from askance.engines.local.engine import LocalEngine
+from askance.engines.sources import RecordSource, SourcePartition, concatenate
 from askance.learning.face.feature_compliance import Design
 from askance.learning.face.named_designs import designs_of, is_assumed
 from askance.statistics.base import Records
+from askance.statistics.row_hashes import row_hashes
 
 # Rows and numbers that are looked at. Of more, those are taken whose features have the smallest hashes: all that are
 # equal, or none, so that copies stay together however far apart they stand.
-_MOST_ROWS, _MOST_NUMBERS = 1 << 18, 1 << 23
+_MOST_ROWS, _MOST_NUMBERS = 1 << 16, 1 << 23
 # P-values below are noted: of copies, whose test is exact and sees few of them; of a model, whose test is a large
 # sample's.
 _NEVER, _SELDOM = 0.001, 0.005
@@ -32,8 +36,6 @@ _NEVER, _SELDOM = 0.001, 0.005
 # for any bend of a line.
 _NOTED = 1.3
 _LEAST_EXPECTED = 1.0  # of each report in a row of features, for Pearson's statistic: moments are no tails
-_MIX = np.uint64(0x9E3779B97F4A7C15)  # odd, and as good as random: 2^64 over the golden ratio
-_HALF = np.uint64(32)
 
 
 class EqualRows(NamedTuple):
@@ -84,33 +86,30 @@ def notes_on_rows(
 def equal_rows(source: RecordSource, columns: int, designs: Sequence[Design]) -> EqualRows:
     """Find rows with equal features, so many columns of them, in one pass over all rows."""
     share = min(_MOST_ROWS, _MOST_NUMBERS // max(columns, 1)) / max(source.num_rows, 1)
-    found = [_chosen(part.load(), share) for part in source.partitions()]
+    found = LocalEngine().map([_Choice(part, share) for part in source.partitions()])
     records, hashes = concatenate([one for one, _ in found]), np.concatenate([hashed for _, hashed in found])
     return _matched(records, hashes, designs)
 
 
-def _chosen(records: Records, share: float) -> tuple[Records, Integers]:
-    """Rows with a weight, of these a share by their hashes."""
-    hashes = _hashes(records.features)
-    kept = np.ones(len(records), dtype=bool) if records.weights is None else records.weights > 0
-    if share < 1:
-        kept &= hashes < np.uint64(share * 2.0**64)
-    if kept.all():
-        return Records(records.features, records.codes), hashes
-    return Records(records.features[kept], records.codes[kept]), hashes[kept]
+@dataclass(frozen=True)
+class _Choice:
+    """Rows with a weight of one partition, of these a share by their hashes."""
+
+    part: SourcePartition[Records]
+    share: float
+
+    def run(self) -> tuple[Records, NDArray[np.uint64]]:
+        records = self.part.load()
+        hashes = row_hashes(records.features)
+        kept = np.ones(len(records), dtype=bool) if records.weights is None else records.weights > 0
+        if self.share < 1:
+            kept &= hashes < np.uint64(self.share * 2.0**64)
+        if kept.all():
+            return Records(records.features, records.codes), hashes
+        return Records(records.features[kept], records.codes[kept]), hashes[kept]
 
 
-def _hashes(features: Floats) -> Integers:
-    """A number of 64 bits for each row: the same for the same numbers, and for others never in practice."""
-    mixed = np.zeros(len(features), dtype=np.uint64)
-    for column in np.asarray(features, dtype=np.float64).T:
-        mixed = (mixed ^ (column + 0.0).view(np.uint64)) * _MIX  # + 0.0: minus zero is zero
-        mixed ^= mixed >> _HALF
-    mixed *= _MIX
-    return np.asarray(mixed ^ (mixed >> _HALF))
-
-
-def _matched(records: Records, hashes: Integers, designs: Sequence[Design]) -> EqualRows:
+def _matched(records: Records, hashes: NDArray[np.uint64], designs: Sequence[Design]) -> EqualRows:
     ends = np.array([design.codes.stop for design in designs])
     asked = np.searchsorted(ends, records.codes, side="right")
     # Which of several equal rows are matched must not hang on their order: a table may be sorted by its reports.
