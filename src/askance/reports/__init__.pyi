@@ -47,3 +47,6 @@ from askance.reports.text import estimator_text as estimator_text
 from askance.reports.text import report_text as report_text
 from askance.reports.text_table import aligned as aligned
 from askance.reports.units import Unit as Unit
+from askance.reports.units import asked_units as asked_units
+from askance.reports.units import in_units as in_units
+from askance.reports.units import refuse_strangers as refuse_strangers

@@ -15,9 +15,12 @@ from askance.reports.page import (
     privacy_card,
     privacy_words,
     summary_table,
+    table,
 )
 from askance.reports.svg import inline_svg
+from askance.reports.units import unit_rows
 
+_COMPARABLE = "In units that can be compared, as in the figure"
 _NOTHING_ELSE = (
     "Nothing else that this was learned from is protected, and what else the same people are asked adds to the level."
 )
@@ -37,7 +40,8 @@ def estimator_page(report: EstimatorReport) -> str:
     """
     summary = report.summary
     what = f"<p>{escape(summary.title)}</p>" if summary.title != report.title else ""
-    table = f"<h2>Estimates</h2>{what}{summary_table(summary)}" if summary.names else ""
+    beside = table(*unit_rows(summary, report.units, odds=False), caption=_COMPARABLE) if report.units else ""
+    estimates = f"<h2>Estimates</h2>{what}{summary_table(summary)}{beside}" if summary.names else ""
     drawn = "".join(_figure(shown, number) for number, shown in enumerate(report.figures, 1))
     described = facts((*summary.facts, *report.facts))
     repeat = report.how_to_repeat
@@ -46,7 +50,7 @@ def estimator_page(report: EstimatorReport) -> str:
         alerts(summary.cautions, "Caution"),
         _cards(report),
         notes(report.all_notes),
-        table,
+        estimates,
         f"<h2>Figures</h2>{drawn}" if drawn else "",
         f"<h2>How it was fitted</h2>{described}" if described else "",
         _privacy(report),

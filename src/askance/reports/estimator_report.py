@@ -7,6 +7,7 @@ from typing import Any
 from askance import __version__
 from askance.channels.guarantee import Guarantee
 from askance.reports.summary import Summary
+from askance.reports.units import Unit
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +78,8 @@ class EstimatorReport:
         The level of all answers of one person together, if these are more than it learned from.
     unprotected : tuple of str
         Columns that are published as they are, if it is known which.
+    units : tuple of Unit
+        How much of a feature its coefficient is told for, beside the raw one.
     origin : tuple of (name, text)
         When and of what a page was made: days and digests, which are no result.
 
@@ -103,6 +106,7 @@ class EstimatorReport:
     version: str = __version__
     whole_person: Guarantee | None = None
     unprotected: tuple[str, ...] = ()
+    units: tuple[Unit, ...] = ()
     origin: tuple[tuple[str, str], ...] = ()
 
     @property

@@ -1,11 +1,12 @@
 """Coefficients in units that can be compared: a standard deviation of each number, or what somebody asks for."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from askance.arrays import Floats
+from askance.errors import InvalidInput, did_you_mean
 from askance.reports.number_format import decimals_for, limit, number
 from askance.reports.summary import Summary
 
@@ -41,6 +42,34 @@ class Unit:
     def is_of(self, parameter: str) -> bool:
         """Whether a parameter is the feature's coefficient; of several classes each has one."""
         return parameter == self.feature or parameter.endswith(f": {self.feature}")
+
+
+def refuse_strangers(per: Mapping[str, float], names: Sequence[str]) -> None:
+    """Refuse units of what is no feature of a model."""
+    for name in per:
+        if name not in names:
+            raise InvalidInput(
+                f"a unit of {name!r}, which is no feature of the model",
+                f"some of {', '.join(names)}" if names else "a formula with covariates",
+                did_you_mean(name, names),
+            )
+
+
+def asked_units(summary: Summary, per: Mapping[str, float]) -> tuple[Unit, ...]:
+    """Return units that were asked for, of features that a table has.
+
+    Examples
+    --------
+    >>> table = Summary("Who", names=("Intercept", "age"), values=np.ones((2, 6)))
+    >>> [str(unit) for unit in asked_units(table, {"age": 10})]
+    ['10 (as asked for)']
+    """
+    of_classes = [name.rpartition(": ")[2] for name in summary.names]
+    refuse_strangers(per, [name for name in dict.fromkeys([*summary.names, *of_classes]) if name != "Intercept"])
+    for name, size in per.items():
+        if isinstance(size, bool) or not isinstance(size, int | float | np.number) or not 0 < size < np.inf:
+            raise InvalidInput(f"a unit of {size!r} of {name!r}", "a number above zero, such as 10 years of an age")
+    return tuple(Unit(name, float(size), "as asked for") for name, size in per.items())
 
 
 def in_units(summary: Summary, units: Sequence[Unit]) -> Summary:

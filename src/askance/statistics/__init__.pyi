@@ -21,6 +21,7 @@ from askance.statistics.row_blocks import BLOCK_ROWS as BLOCK_ROWS
 from askance.statistics.row_blocks import blocks as blocks
 from askance.statistics.row_blocks import gram as gram
 from askance.statistics.row_blocks import with_intercept as with_intercept
+from askance.statistics.row_hashes import row_hashes as row_hashes
 from askance.statistics.softmax_score import NARROW as NARROW
 from askance.statistics.softmax_score import Method as Method
 from askance.statistics.softmax_score import ScoreSums as ScoreSums

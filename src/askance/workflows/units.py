@@ -1,15 +1,12 @@
 """How much of each feature a coefficient is told for: its standard deviation, or what somebody asked for."""
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from askance.arrays import Floats
 from askance.engines.base import Engine
-from askance.errors import InvalidInput, did_you_mean
 from askance.learning.face.release_records import FeatureReader, records_of
 from askance.learning.face.release_regression import RegressionTerms
-from askance.reports.units import Unit
+from askance.reports.units import Unit, refuse_strangers
 from askance.statistics.features import FeatureMoments
 from askance.workflows.report_files import OpenReports
 
@@ -26,7 +23,7 @@ def units_of(opened: OpenReports, engine: Engine) -> tuple[Unit, ...]:
     request = opened.request
     reader = RegressionTerms(opened.asked.name, request.formula).reader(opened.release, engine)
     names = list(reader.names)
-    _refuse_strangers(request.per, names)
+    refuse_strangers(request.per, names)
     if not names:
         return ()
     mean, square, variance = _moments(opened, engine, reader)
@@ -51,13 +48,3 @@ def _moments(opened: OpenReports, engine: Engine, reader: FeatureReader) -> tupl
         about = engine.reduce(FeatureMoments(columns, True, mean), source)
         variance = np.diag(about.second)[1:] / max(about.weight, np.finfo(float).tiny)
     return mean, square, variance
-
-
-def _refuse_strangers(per: Mapping[str, float], names: list[str]) -> None:
-    for name in per:
-        if name not in names:
-            raise InvalidInput(
-                f"a unit of {name!r}, which is no feature of the model",
-                f"some of {', '.join(names)}" if names else "a formula with covariates",
-                did_you_mean(name, names),
-            )

@@ -12,7 +12,7 @@
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,9 @@ from askance.learning.face.saving import JsonModel
 from askance.reports.estimator_html import estimator_page
 from askance.reports.estimator_report import ReportFigure
 from askance.reports.summary import Summary, refuse_alpha, summarise
+from askance.reports.units import Unit, asked_units, in_units
+
+_IN_UNITS = "change for the units that were asked for"
 
 
 class Estimator(JsonModel, BaseEstimator):  # type: ignore[misc]
@@ -79,17 +82,33 @@ class Estimator(JsonModel, BaseEstimator):  # type: ignore[misc]
             raise NotAvailable(f"a figure of this {type(self).__name__}", "summary() for what is known of it")
         return drawn(figures[0], ax)
 
-    def report(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write a self-contained HTML page: estimates, figures, privacy, and how to make it again."""
+    def report(
+        self, path: str | os.PathLike[str], *, per: Mapping[str, float] | None = None, overwrite: bool = False
+    ) -> None:
+        """Write a self-contained HTML page: estimates, figures, privacy, and how to make it again.
+
+        ``per`` says for how much of a feature its coefficient is told as well, so that features in different units
+        can be compared: ``{"age": 10}``, or all standard deviations, ``X.std()`` of a data frame.
+        """
         check_is_fitted(self)
-        self._write_report(path, self.summary(), self.figures(), overwrite)
+        summary, figures = self.summary(), self.figures()
+        units = asked_units(summary, {} if per is None else dict(per))
+        if units:
+            figures = (intervals_figure(in_units(summary, units), _IN_UNITS), *figures[1:])
+        self._write_report(path, summary, figures, overwrite, units)
 
     def _write_report(
-        self, path: str | os.PathLike[str], summary: Summary, figures: tuple[ReportFigure, ...], overwrite: bool
+        self,
+        path: str | os.PathLike[str],
+        summary: Summary,
+        figures: tuple[ReportFigure, ...],
+        overwrite: bool,
+        units: tuple[Unit, ...] = (),
     ) -> None:
-        repeat = f"from askance import *\n\n{self!r}.fit(...).report({Path(path).name!r})"
+        asked = f", per={ {unit.feature: unit.size for unit in units} }" if units else ""
+        repeat = f"from askance import *\n\n{self!r}.fit(...).report({Path(path).name!r}{asked})"
         check_target(Path(path), REPORT, overwrite=overwrite)
-        write_text(Path(path), estimator_page(report_of(self, summary, figures, repeat)), REPORT)
+        write_text(Path(path), estimator_page(report_of(self, summary, figures, repeat, units)), REPORT)
 
 
 def without_errors(parameters: Floats) -> Floats:

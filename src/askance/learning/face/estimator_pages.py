@@ -5,9 +5,12 @@ from typing import Any
 
 from askance.reports.estimator_report import EstimatorReport, ReportFigure
 from askance.reports.summary import Summary
+from askance.reports.units import Unit
 
 
-def report_of(model: Any, summary: Summary, figures: tuple[ReportFigure, ...], how_to_repeat: str) -> EstimatorReport:
+def report_of(
+    model: Any, summary: Summary, figures: tuple[ReportFigure, ...], how_to_repeat: str, units: tuple[Unit, ...] = ()
+) -> EstimatorReport:
     """Return the report of a fitted estimator; ``how_to_repeat`` is what makes it again.
 
     Examples
@@ -19,7 +22,14 @@ def report_of(model: Any, summary: Summary, figures: tuple[ReportFigure, ...], h
     """
     kind, hidden = type(model).__name__, _how_hidden(model)
     return EstimatorReport(
-        summary.title, summary, kind, model.guarantee_, figures=figures, facts=hidden, how_to_repeat=how_to_repeat
+        summary.title,
+        summary,
+        kind,
+        model.guarantee_,
+        figures=figures,
+        facts=hidden,
+        how_to_repeat=how_to_repeat,
+        units=units,
     )
 
 

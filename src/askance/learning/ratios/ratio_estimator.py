@@ -341,7 +341,7 @@ class RatioEstimator(BagEstimator):
         """Draw the first figure on matplotlib axes, made anew if none are given, and return them."""
         return drawn(self.figures(X, groups)[0], ax)
 
-    def report(
+    def report(  # type: ignore[override]  # it has no coefficients, and new groups in place of them
         self, path: str | os.PathLike[str], X: Any = None, groups: Any = None, *, overwrite: bool = False
     ) -> None:
         """Write a self-contained HTML page: the fit, and the ratios of new groups if there are any."""
