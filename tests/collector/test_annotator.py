@@ -359,7 +359,7 @@ def test_two_annotators_count_to_the_end_and_a_tagger_learns_from_it(run, task_f
     code, fitted, remarks = run("fit", "regions.jsonl", "--seed", 0, "--json")
     assert code == 0
     assert json.loads(fitted)["regions"] == 12
-    assert "No window tells 'DT', 'NN' apart" in remarks
+    assert "No window tells 'DT', 'NN'" in remarks  # nor any other, if all twelve happen to have one of each
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from askance.learning.answers.softmax_fit import SoftmaxFit
 from askance.learning.answers.softmax_problem import SoftmaxProblem
 from askance.learning.face.equal_rows import notes_on_rows
 from askance.learning.face.interval_table import interval_fact, sample_facts, with_intervals
+from askance.learning.face.ordinary_scorers import is_drawn_again
 from askance.reports.summary import Summary, summarise
 
 _WORDS = {"ridge": "a ridge", "shrunk": "a ridge towards the base rate", "log-f": "the log-F penalty"}
@@ -62,8 +63,9 @@ def _design_test(fit: SoftmaxFit, problem: SoftmaxProblem, source: RecordSource,
 
 def _notes_on_rows(fit: SoftmaxFit, problem: SoftmaxProblem, source: RecordSource, engine: Engine) -> tuple[str, ...]:
     """Whether rows stand there several times, or people of equal features are more alike than the model says."""
-    # Errors between clusters allow for both; rows of a cluster of machines are not brought here.
-    if fit.degrees or not problem.listed or not isinstance(engine, LocalEngine):
+    # Errors between clusters allow for both; rows of a cluster of machines are not brought here; and rows that bagging
+    # draws stand there as often as it drew them.
+    if fit.degrees or not problem.listed or not isinstance(engine, LocalEngine) or is_drawn_again():
         return ()
     reports, columns = fit.reports, len(problem.feature_names)
     weighted = not reports.rows == reports.weight.sum() == reports.squared_weight.sum()

@@ -42,6 +42,7 @@ from askance.learning.face.linear_parameters import feature_names as feature_nam
 from askance.learning.face.linear_parameters import parameter_names as parameter_names
 from askance.learning.face.named_designs import designs_of as designs_of
 from askance.learning.face.named_designs import is_assumed as is_assumed
+from askance.learning.face.ordinary_scorers import is_drawn_again as is_drawn_again
 from askance.learning.face.plain_sklearn import plain_classifier as plain_classifier
 from askance.learning.face.predicted_intervals import PredictedIntervals as PredictedIntervals
 from askance.learning.face.random_state import random_generator as random_generator

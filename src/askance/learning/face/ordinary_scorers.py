@@ -7,6 +7,7 @@ of reports. Neither tells an estimator what it is asked for, so the guard looks 
 
 import inspect
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -55,17 +56,27 @@ def notice_ordinary_scorer(model: Any) -> None:
         warnings.warn(said, AskanceWarning, stacklevel=3)
 
 
+def is_drawn_again() -> bool:
+    """Whether an ensemble of scikit-learn fits to rows that it drew with replacement, some of them several times."""
+    return any(module.startswith("sklearn.ensemble._bagging") for module, _ in _callers())
+
+
 def _what_for() -> str:
     """Say what predictions are compared with, if those who ask for them are known to compare."""
+    for module, function in _callers():
+        if module == _OURS:
+            return ""
+        for beginning, functions, said in _WHO_ASKS:
+            if module.startswith(beginning) and function in functions:
+                return said
+    return ""
+
+
+def _callers() -> Iterator[tuple[str, str]]:
+    """Module and function of who called, who called that one, and so on."""
     frame = inspect.currentframe()
     for _ in range(_FAR):
         frame = None if frame is None else frame.f_back
         if frame is None:
-            return ""
-        module = frame.f_globals.get("__name__", "")
-        if module == _OURS:
-            return ""
-        for beginning, functions, said in _WHO_ASKS:
-            if module.startswith(beginning) and frame.f_code.co_name in functions:
-                return said
-    return ""
+            return
+        yield frame.f_globals.get("__name__", ""), frame.f_code.co_name
