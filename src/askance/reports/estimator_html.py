@@ -20,7 +20,7 @@ from askance.reports.page import (
 from askance.reports.svg import inline_svg
 from askance.reports.units import unit_rows
 
-_COMPARABLE = "In units that can be compared, as in the figure"
+_COMPARABLE = "In units that can be compared, as in the first figure"
 _NOTHING_ELSE = (
     "Nothing else that this was learned from is protected, and what else the same people are asked adds to the level."
 )

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import askance as ask
+from askance.errors import NotAvailable
 from html_pages import ReadPage
 
 
@@ -34,6 +35,34 @@ def test_units_of_several_classes_are_those_of_each(tmp_path):
     X = pd.DataFrame({"age": rng.normal(40, 12, 900)})
     model = ask.IndirectClassifier(channel).fit(X, channel.simulate(rng.choice(["a", "b", "c"], 900), rng))
     assert _page(model, tmp_path / "classes.html", per={"age": 10}).count("10 (as asked for)") == 2
+
+
+def test_no_other_figure_is_left_out_and_no_share_is_stretched(tmp_path):
+    rng = np.random.default_rng(5)
+    X = pd.DataFrame({"age": rng.normal(size=400), "woman": rng.normal(size=400)})
+    y = np.where(X["age"] + rng.normal(size=400) > 0, "yes", "no")
+    released = ask.release_mean_operator(X, y, epsilon=5.0, classes=("no", "yes"))
+    model = ask.MeanOperatorClassifier().fit(X, released)
+    page = _page(model, tmp_path / "total.html", per={"age": 10})
+    assert all(figure.title in page for figure in model.figures())
+    assert "change for the units" in page
+    shares = ask.Prevalence(ask.Warner(0.8)).fit(["no"] * 600 + ["yes"] * 400)
+    with pytest.raises(NotAvailable, match="units of features on a page of Prevalence"):
+        shares.report(tmp_path / "shares.html", per={"yes": 2})
+
+
+def test_cuts_between_classes_are_not_drawn_as_changes(tmp_path):
+    rng = np.random.default_rng(6)
+    channel = ask.RandomizedResponse(["low", "middle", "high"], epsilon=3.0)
+    X = pd.DataFrame({"age": rng.normal(40, 10, 900)})
+    truth = np.array(channel.classes)[np.digitize(X["age"] + 10 * rng.normal(size=900), [35, 45])]
+    model = ask.AnswerRegression(channel).fit(X, channel.simulate(truth, rng))
+    cut = next(name for name in model.parameter_names_ if " | " in name)
+    drawn = (
+        _page(model, tmp_path / "ordered.html", per={"age": 10}).split("Figures", 1)[1].split("How it was fitted")[0]
+    )
+    assert "change for the units" in drawn
+    assert cut not in drawn
 
 
 @pytest.mark.parametrize(

@@ -92,9 +92,12 @@ class Estimator(JsonModel, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         summary, figures = self.summary(), self.figures()
+        if per is not None and not hasattr(self, "wald_test"):  # shares, tags, ratios
+            raise NotAvailable(f"units of features on a page of {type(self).__name__}", "a model with coefficients")
         units = asked_units(summary, {} if per is None else dict(per))
         if units:
-            figures = (intervals_figure(in_units(summary, units), _IN_UNITS), *figures[1:])
+            cuts = [name for name in summary.names if " | " in name]
+            figures = (intervals_figure(in_units(summary, units), _IN_UNITS, cuts), *figures)
         self._write_report(path, summary, figures, overwrite, units)
 
     def _write_report(
